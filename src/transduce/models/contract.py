@@ -1,0 +1,81 @@
+"""What a model offers, whatever is inside it.
+
+An encoder-decoder offers three views of the same computation:
+
+- `hidden` and `project`: teacher-forced training (paper 3.1: the decoder's input is the output
+  shifted right). They are apart so that the loss can project to the vocabulary in chunks;
+- `forward`: the two together, where the whole table of logits is wanted;
+- `encode`, `start`, `step`: inference one token at a time. The encoder runs once per sentence;
+  `step` uses what earlier steps left in the `State`.
+
+Memory and State are plain trees of tensors whose first axis is the row of the batch, so that search
+can pick, repeat and drop rows without knowing the model.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any, ClassVar, Protocol, Self
+
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+
+
+class Rows(Protocol):
+    """A tree of tensors with one row per sentence (Memory) or per hypothesis (State)."""
+
+    def select(self, rows: Int[Tensor, "r"]) -> Self:
+        """The given rows in the given order; a row may be taken several times or not at all."""
+        ...
+
+
+class StepModel(Protocol):
+    """What search asks of a model: any encoder-decoder, or an ensemble of them."""
+
+    vocabulary: int
+    """Size of the target vocabulary, V."""
+    max_positions: int | None
+    """Longest sequence, in tokens, that the position table covers; None if there is no limit."""
+
+    def encode(self, source: Int[Tensor, "b s"], lengths: Int[Tensor, "b"]) -> Any:
+        """Read the source once. Returns the Memory, a `Rows` of b rows."""
+        ...
+
+    def start(self, memory: Any, capacity: int) -> Any:
+        """The State before the first token, a `Rows`, with room for `capacity` steps."""
+        ...
+
+    def step(self, previous: Int[Tensor, "b"], state: Any) -> tuple[Float[Tensor, "b v"], Any]:
+        """Logits of the next token after `previous` (BOS at first), and the State after it."""
+        ...
+
+
+class EncoderDecoder(nn.Module, ABC):
+    """Base of the models that read a source and write a target."""
+
+    capabilities: ClassVar[frozenset[str]] = frozenset({"encoder-decoder"})
+    vocabulary: int
+    max_positions: int | None
+
+    @abstractmethod
+    def encode(self, source: Int[Tensor, "b s"], lengths: Int[Tensor, "b"]) -> Any: ...
+
+    @abstractmethod
+    def hidden(self, previous: Int[Tensor, "b t"], memory: Any) -> Float[Tensor, "b t d"]:
+        """Teacher forcing: the decoder's states for a target shifted right (BOS first)."""
+
+    @abstractmethod
+    def project(self, hidden: Float[Tensor, "*n d"]) -> Float[Tensor, "*n v"]:
+        """Decoder states to logits over the target vocabulary (paper 3.4)."""
+
+    @abstractmethod
+    def start(self, memory: Any, capacity: int) -> Any: ...
+
+    @abstractmethod
+    def step(self, previous: Int[Tensor, "b"], state: Any) -> tuple[Float[Tensor, "b v"], Any]: ...
+
+    def forward(
+        self, source: Int[Tensor, "b s"], lengths: Int[Tensor, "b"], previous: Int[Tensor, "b t"]
+    ) -> Float[Tensor, "b t v"]:
+        """Logits at every target position in one pass."""
+        return self.project(self.hidden(previous, self.encode(source, lengths)))
