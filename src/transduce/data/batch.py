@@ -15,7 +15,10 @@ from transduce.text.specials import PAD
 
 @dataclass(frozen=True, slots=True)
 class Stream:
-    """Token ids of one side of a batch, padded at the end."""
+    """Token ids of one side of a batch, padded at the end.
+
+    The lengths stay on the CPU: asking whether anything is padded then waits for no device.
+    """
 
     ids: Int[Tensor, "b t"]
     lengths: Int[Tensor, "b"]
@@ -30,7 +33,7 @@ class Stream:
         return cls(torch.from_numpy(ids), torch.tensor(lengths, dtype=torch.int64))
 
     def to(self, device: torch.device | str) -> Stream:
-        return Stream(self.ids.to(device, non_blocking=True), self.lengths.to(device, non_blocking=True))
+        return Stream(self.ids.to(device, non_blocking=True), self.lengths)
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,7 +38,7 @@ class StepModel(Protocol):
     """Longest sequence, in tokens, that the position table covers; None if there is no limit."""
 
     def encode(self, source: Int[Tensor, "b s"], lengths: Int[Tensor, "b"]) -> Any:
-        """Read the source once. Returns the Memory, a `Rows` of b rows."""
+        """Read the source once. Returns the Memory, a `Rows` of b rows. The lengths are on the CPU."""
         ...
 
     def start(self, memory: Any, capacity: int) -> Any:

@@ -1,0 +1,183 @@
+"""The Transformer of *Attention Is All You Need*, section 3, and its variations of Table 3."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+import torch.nn.functional as F
+from jaxtyping import Bool, Float, Int
+from pydantic import Field, model_validator
+from torch import Tensor, nn
+
+from transduce.config import Config
+from transduce.errors import ConfigError
+from transduce.layers.blocks import BlockSizes, Cache, DecoderLayer, EncoderLayer, KeyValues
+from transduce.layers.embedding import Embedding
+from transduce.layers.feed_forward import Activation
+from transduce.layers.initialise import glorot_uniform
+from transduce.layers.masks import padding_mask
+from transduce.layers.position import Positions, build_positions
+from transduce.layers.residual import Norm
+from transduce.layers.tap import tap
+from transduce.models.contract import EncoderDecoder
+
+
+class TransformerConfig(Config):
+    """The numbers of the paper's Table 3; the defaults are its base model."""
+
+    kind: Literal["transformer"] = "transformer"
+    encoder_layers: int = Field(6, ge=1)
+    """N, layers of the encoder."""
+    decoder_layers: int = Field(6, ge=1)
+    """N, layers of the decoder."""
+    d_model: int = Field(512, ge=1)
+    """Width of every vector between sub-layers."""
+    d_ff: int = Field(2048, ge=1)
+    """Inner width of the feed-forward networks (3.3)."""
+    heads: int = Field(8, ge=1)
+    """h, attention heads (3.2.2)."""
+    d_k: int | None = Field(None, ge=1)
+    """Width of a head's queries and keys; d_model / heads unless given."""
+    d_v: int | None = Field(None, ge=1)
+    """Width of a head's values; d_model / heads unless given."""
+    dropout: float = Field(0.1, ge=0, lt=1)
+    """P_drop (5.4): on every sub-layer's output and on the sum of embedding and position."""
+    attention_dropout: float = Field(0.0, ge=0, lt=1)
+    """Dropout on the attention weights; the paper names none."""
+    activation: Activation = "relu"
+    """relu (the paper), gelu or swiglu (which has a third matrix)."""
+    norm: Norm = "post"
+    """Layer normalisation after the addition (post: the paper), before the sub-layer (pre), or none."""
+    residual: bool = True
+    """Residual connections; without them only to see what they are for."""
+    positions: Positions = "sinusoidal"
+    """sinusoidal (3.5), learned (Table 3, row E), scalar (1, 2, 3 …) or none."""
+    max_positions: int = Field(1024, ge=1)
+    """Longest sequence in tokens, end mark included; binds learned positions only."""
+    tie: Literal["all", "target", "none"] = "all"
+    """One matrix for both embeddings and the projection (all: 3.4), for the target's two (target), or none shared."""
+
+    @model_validator(mode="after")
+    def _heads_divide(self) -> TransformerConfig:
+        if (self.d_k is None or self.d_v is None) and self.d_model % self.heads:
+            raise ValueError(
+                f"heads = {self.heads} does not divide d_model = {self.d_model}; "
+                "choose heads that do, or set both d_k and d_v"
+            )
+        return self
+
+    def build(self, source_vocabulary: int, target_vocabulary: int) -> Transformer:
+        return Transformer(self, source_vocabulary, target_vocabulary)
+
+
+@dataclass(frozen=True, slots=True)
+class TransformerMemory:
+    """The encoder's output, and which of its positions are no padding (None: all)."""
+
+    states: Float[Tensor, "b s d"]
+    mask: Bool[Tensor, "b 1 1 s"] | None
+
+    def select(self, rows: Int[Tensor, "r"]) -> TransformerMemory:
+        mask = None if self.mask is None else self.mask.index_select(0, rows)
+        return TransformerMemory(self.states.index_select(0, rows), mask)
+
+
+@dataclass(frozen=True, slots=True)
+class TransformerState:
+    """Per decoder layer: keys and values of the memory, made once, and of the tokens so far."""
+
+    memory: tuple[KeyValues, ...]
+    mask: Bool[Tensor, "r 1 1 s"] | None
+    caches: tuple[Cache, ...]
+
+    def select(self, rows: Int[Tensor, "n"]) -> TransformerState:
+        return TransformerState(
+            tuple(part.select(rows) for part in self.memory),
+            None if self.mask is None else self.mask.index_select(0, rows),
+            tuple(cache.select(rows) for cache in self.caches),
+        )
+
+
+class Transformer(EncoderDecoder):
+    """Figure 1."""
+
+    def __init__(self, config: TransformerConfig, source_vocabulary: int, target_vocabulary: int) -> None:
+        """The vocabularies count every id, special ones included."""
+        super().__init__()
+        if config.tie == "all" and source_vocabulary != target_vocabulary:
+            raise ConfigError(
+                f'model.tie = "all" needs one joint vocabulary, but the source has {source_vocabulary} entries and '
+                f'the target {target_vocabulary}: set tokenizer.joint = true, or model.tie = "target" or "none"'
+            )
+        self.config = config
+        self.vocabulary = target_vocabulary
+        self.max_positions = config.max_positions if config.positions == "learned" else None
+        sizes = BlockSizes(**{key: getattr(config, key) for key in BlockSizes.__annotations__})  # type: ignore[typeddict-item]
+
+        self.source_embedding = Embedding(source_vocabulary, config.d_model)
+        self.target_embedding = (
+            self.source_embedding if config.tie == "all" else Embedding(target_vocabulary, config.d_model)
+        )
+        self.positions = build_positions(config.positions, config.d_model, config.max_positions)
+        self.encoder = nn.ModuleList(
+            EncoderLayer(sizes, f"encoder.{i}") for i in range(config.encoder_layers)
+        )
+        self.decoder = nn.ModuleList(
+            DecoderLayer(sizes, f"decoder.{i}") for i in range(config.decoder_layers)
+        )
+        # In a pre-norm stack nothing normalises the sum of the last layer, so a norm stands at its end.
+        final = nn.LayerNorm if config.norm == "pre" else nn.Identity
+        self.encoder_norm, self.decoder_norm = final(config.d_model), final(config.d_model)
+        if config.tie == "none":
+            self.projection = nn.Parameter(torch.empty(target_vocabulary, config.d_model))
+            glorot_uniform(self.projection)
+        else:
+            self.projection = self.target_embedding.weight
+
+    def encode(self, source: Int[Tensor, "b s"], lengths: Int[Tensor, "b"]) -> TransformerMemory:
+        """Figure 1, left. An empty row has an all-hidden mask and adds nothing to anything."""
+        mask = padding_mask(lengths, source.shape[1], source.device)
+        x = self._embed(self.source_embedding, source, "encoder")
+        for i, layer in enumerate(self.encoder):
+            x = tap(f"encoder.{i}.output", layer(x, mask))
+        return TransformerMemory(tap("encoder.output", self.encoder_norm(x)), mask)
+
+    def hidden(self, previous: Int[Tensor, "b t"], memory: TransformerMemory) -> Float[Tensor, "b t d"]:
+        """Figure 1, right, at every target position at once (the answer is known in training)."""
+        x = self._embed(self.target_embedding, previous, "decoder")
+        for i, layer in enumerate(self.decoder):
+            x = tap(f"decoder.{i}.output", layer(x, memory.states, memory.mask))
+        return tap("decoder.output", self.decoder_norm(x))
+
+    def project(self, hidden: Float[Tensor, "*n d"]) -> Float[Tensor, "*n v"]:
+        return tap("logits", F.linear(hidden, self.projection))
+
+    def start(self, memory: TransformerMemory, capacity: int) -> TransformerState:
+        keys_values = tuple(
+            KeyValues(*layer.cross_attention.keys_values(memory.states))  # type: ignore[operator, union-attr]
+            for layer in self.decoder
+        )
+        caches = tuple(Cache.allocate(part.keys, part.values, capacity) for part in keys_values)
+        return TransformerState(keys_values, memory.mask, caches)
+
+    def step(
+        self, previous: Int[Tensor, "r"], state: TransformerState
+    ) -> tuple[Float[Tensor, "r v"], TransformerState]:
+        """One token further. Writes into the state's caches, so a state is stepped once."""
+        x = self._embed(self.target_embedding, previous[:, None], "decoder", start=state.caches[0].filled)
+        caches = []
+        for i, layer in enumerate(self.decoder):
+            x, cache = layer.step(x, state.caches[i], state.memory[i], state.mask)  # type: ignore[operator]
+            caches.append(cache)
+            x = tap(f"decoder.{i}.output", x)
+        logits = self.project(tap("decoder.output", self.decoder_norm(x))[:, 0])
+        return logits, TransformerState(state.memory, state.mask, tuple(caches))
+
+    def _embed(
+        self, embedding: nn.Module, ids: Int[Tensor, "b t"], side: str, start: int = 0
+    ) -> Float[Tensor, "b t d"]:
+        x = tap(f"{side}.embedding", embedding(ids))
+        x = tap(f"{side}.input", self.positions(x, start))
+        return F.dropout(x, self.config.dropout, self.training)
