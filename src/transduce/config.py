@@ -13,9 +13,7 @@ from transduce.errors import ConfigError
 class Config(BaseModel):
     """A frozen group of settings. A field's docstring gives its meaning, unit and default."""
 
-    model_config = ConfigDict(
-        frozen=True, extra="forbid", use_attribute_docstrings=True, validate_default=True
-    )
+    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True, validate_default=True)
 
 
 def explain(error: ValidationError, model: type[BaseModel], where: str) -> ConfigError:

@@ -30,7 +30,12 @@ class DataError(InputError):
     """A text file that cannot be read or used, with its place where one is known."""
 
     def __init__(
-        self, message: str, *, path: Path | str | None = None, line: int | None = None, column: int | None = None
+        self,
+        message: str,
+        *,
+        path: Path | str | None = None,
+        line: int | None = None,
+        column: int | None = None,
     ) -> None:
         self.path, self.line, self.column = path, line, column
         place = ", ".join(

@@ -13,24 +13,23 @@ from transduce.layers.initialise import glorot_uniform, zeros
 from transduce.layers.masks import causal_mask
 from transduce.layers.tap import recording, tap
 
-Heads = Float[Tensor, "b h t k"]
 
-
-def attention_weights(
+def attention_scores(
     q: Float[Tensor, "*n t k"], k: Float[Tensor, "*n s k"], mask: Bool[Tensor, "..."] | None = None
-) -> tuple[Float[Tensor, "*n t s"], Float[Tensor, "*n t s"]]:
-    """softmax(QKᵀ/√d_k), equation 1 without the values. Returns (masked scores, weights).
-
-    A hidden key has score −∞, hence a weight of exactly 0. Where every key is hidden (an empty
-    source) all weights are 0: softmax would answer NaN and spoil the gradients of the whole model.
-    """
+) -> Float[Tensor, "*n t s"]:
+    """QKᵀ/√d_k, with −∞ where a key is hidden."""
     scores = q @ k.transpose(-2, -1) / math.sqrt(q.shape[-1])
-    if mask is None:
-        return scores, scores.softmax(-1)
-    scores = scores.masked_fill(~mask, -math.inf)
-    nothing = ~mask.any(-1, keepdim=True)
-    weights = scores.masked_fill(nothing, 0.0).softmax(-1).masked_fill(nothing, 0.0)
-    return scores, weights
+    return scores if mask is None else scores.masked_fill(~mask, -math.inf)
+
+
+def attention_weights(scores: Float[Tensor, "*n t s"]) -> Float[Tensor, "*n t s"]:
+    """The softmax of equation 1 over the keys: a score of −∞ has a weight of exactly 0.
+
+    Where every key is hidden (an empty source) all weights are 0: softmax would answer NaN and spoil
+    the gradients of the whole model.
+    """
+    nothing = (scores == -math.inf).all(-1, keepdim=True)
+    return scores.masked_fill(nothing, 0.0).softmax(-1).masked_fill(nothing, 0.0)
 
 
 class MultiHeadAttention(nn.Module):
@@ -109,12 +108,18 @@ class MultiHeadAttention(nn.Module):
             heads = F.scaled_dot_product_attention(q, k, v, mask, dropout_p=dropout, is_causal=causal)
         return tap(f"{self.name}.output", self.W_o(heads.transpose(1, 2).flatten(2)))
 
-    def _explicit(self, q: Heads, k: Heads, v: Heads, mask: Tensor | None, dropout: float) -> Heads:
+    def _explicit(
+        self,
+        q: Float[Tensor, "b h t k"],
+        k: Float[Tensor, "b h s k"],
+        v: Float[Tensor, "b h s v"],
+        mask: Bool[Tensor, "..."] | None,
+        dropout: float,
+    ) -> Float[Tensor, "b h t v"]:
         """The paper's equation step by step, so that a recorder sees (and may change) every part."""
         q, k, v = (tap(f"{self.name}.{part}", x) for part, x in (("queries", q), ("keys", k), ("values", v)))
-        scores, weights = attention_weights(q, k, mask)
-        tap(f"{self.name}.scores", scores)
-        weights = F.dropout(tap(f"{self.name}.weights", weights), dropout)
+        scores = tap(f"{self.name}.scores", attention_scores(q, k, mask))
+        weights = F.dropout(tap(f"{self.name}.weights", attention_weights(scores)), dropout)
         return tap(f"{self.name}.heads", weights @ v)
 
     def forward(

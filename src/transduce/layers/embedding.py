@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+import torch
 import torch.nn.functional as F
 from jaxtyping import Float, Int
 from torch import Tensor, nn
@@ -20,7 +21,7 @@ class Embedding(nn.Module):
     def __init__(self, vocabulary: int, d_model: int) -> None:
         super().__init__()
         self.scale = math.sqrt(d_model)
-        self.weight = nn.Parameter(nn.init.normal_(Tensor(vocabulary, d_model), std=d_model**-0.5))
+        self.weight = nn.Parameter(nn.init.normal_(torch.empty(vocabulary, d_model), std=d_model**-0.5))
 
     def forward(self, ids: Int[Tensor, "b t"]) -> Float[Tensor, "b t d"]:
         return F.embedding(ids, self.weight) * self.scale

@@ -20,9 +20,7 @@ class FeedForward(nn.Module):
     Departures on request: `gelu` in place of max(0, ·), and `swiglu`: (swish(xW₁ + b₁) ∘ (xW₃ + b₃))W₂ + b₂.
     """
 
-    def __init__(
-        self, d_model: int, d_ff: int, *, activation: Activation = "relu", name: str = "feed_forward"
-    ):
+    def __init__(self, d_model: int, d_ff: int, *, activation: Activation = "relu", name: str = "feed_forward"):
         super().__init__()
         self.activation, self.name = activation, name
         self.W_1 = nn.Linear(d_model, d_ff)

@@ -7,9 +7,7 @@ from jaxtyping import Bool, Int
 from torch import Tensor
 
 
-def padding_mask(
-    lengths: Int[Tensor, "b"], size: int, device: torch.device
-) -> Bool[Tensor, "b 1 1 {size}"] | None:
+def padding_mask(lengths: Int[Tensor, "b"], size: int, device: torch.device) -> Bool[Tensor, "b 1 1 {size}"] | None:
     """Hide the padding behind each sequence; None where nothing is padded, so that no mask is applied.
 
     `lengths` is on the CPU: the question costs no synchronisation with a device.

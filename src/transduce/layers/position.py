@@ -46,7 +46,7 @@ class LearnedPositions(nn.Module):
 
     def __init__(self, d_model: int, size: int) -> None:
         super().__init__()
-        self.weight = nn.Parameter(nn.init.normal_(Tensor(size, d_model), std=d_model**-0.5))
+        self.weight = nn.Parameter(nn.init.normal_(torch.empty(size, d_model), std=d_model**-0.5))
 
     def forward(self, x: Float[Tensor, "b t d"], start: int = 0) -> Float[Tensor, "b t d"]:
         end = start + x.shape[1]

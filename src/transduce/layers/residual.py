@@ -21,9 +21,7 @@ class Residual(nn.Module):
     warm-up; `norm="none"` and `residual=False` take a part away, to see what it was for.
     """
 
-    def __init__(
-        self, d_model: int, *, dropout: float, norm: Norm = "post", residual: bool = True, name: str = ""
-    ):
+    def __init__(self, d_model: int, *, dropout: float, norm: Norm = "post", residual: bool = True, name: str = ""):
         super().__init__()
         self.dropout, self.norm_place, self.residual, self.name = dropout, norm, residual, name
         self.norm = nn.LayerNorm(d_model) if norm != "none" else nn.Identity()

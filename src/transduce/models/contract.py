@@ -15,7 +15,7 @@ can pick, repeat and drop rows without knowing the model.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any, ClassVar, Protocol, Self
+from typing import Any, ClassVar, Protocol
 
 from jaxtyping import Float, Int
 from torch import Tensor, nn
@@ -24,7 +24,7 @@ from torch import Tensor, nn
 class Rows(Protocol):
     """A tree of tensors with one row per sentence (Memory) or per hypothesis (State)."""
 
-    def select(self, rows: Int[Tensor, "r"]) -> Self:
+    def select(self, rows: Int[Tensor, "r"]) -> Rows:
         """The given rows in the given order; a row may be taken several times or not at all."""
         ...
 
@@ -55,6 +55,8 @@ class EncoderDecoder(nn.Module, ABC):
 
     capabilities: ClassVar[frozenset[str]] = frozenset({"encoder-decoder"})
     vocabulary: int
+    d_model: int
+    """Width that the paper's learning-rate formula scales by (5.3)."""
     max_positions: int | None
 
     @abstractmethod

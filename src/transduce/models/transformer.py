@@ -112,7 +112,7 @@ class Transformer(EncoderDecoder):
                 f'the target {target_vocabulary}: set tokenizer.joint = true, or model.tie = "target" or "none"'
             )
         self.config = config
-        self.vocabulary = target_vocabulary
+        self.vocabulary, self.d_model = target_vocabulary, config.d_model
         self.max_positions = config.max_positions if config.positions == "learned" else None
         sizes = BlockSizes(**{key: getattr(config, key) for key in BlockSizes.__annotations__})  # type: ignore[typeddict-item]
 
@@ -121,12 +121,8 @@ class Transformer(EncoderDecoder):
             self.source_embedding if config.tie == "all" else Embedding(target_vocabulary, config.d_model)
         )
         self.positions = build_positions(config.positions, config.d_model, config.max_positions)
-        self.encoder = nn.ModuleList(
-            EncoderLayer(sizes, f"encoder.{i}") for i in range(config.encoder_layers)
-        )
-        self.decoder = nn.ModuleList(
-            DecoderLayer(sizes, f"decoder.{i}") for i in range(config.decoder_layers)
-        )
+        self.encoder = nn.ModuleList(EncoderLayer(sizes, f"encoder.{i}") for i in range(config.encoder_layers))
+        self.decoder = nn.ModuleList(DecoderLayer(sizes, f"decoder.{i}") for i in range(config.decoder_layers))
         # In a pre-norm stack nothing normalises the sum of the last layer, so a norm stands at its end.
         final = nn.LayerNorm if config.norm == "pre" else nn.Identity
         self.encoder_norm, self.decoder_norm = final(config.d_model), final(config.d_model)

@@ -1,0 +1,219 @@
+"""The command line: a verb each, imported when it is called, so that help answers at once."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from transduce.errors import TransduceError
+
+app = typer.Typer(
+    name="transduce",
+    help="The Transformer of *Attention Is All You Need* as a tool: train it on your own pairs of sentences, "
+    "prove its score, translate with it.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode="markdown",
+    pretty_exceptions_enable=False,
+)
+
+Run = Annotated[
+    list[Path] | None,
+    typer.Option("--run", help="Run folder; several make an ensemble. Default: the demo run in the package."),
+]
+Settings = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="KEY=VALUE", help="Override a setting: --set training.seed=2. May be repeated."),
+]
+Weights = Annotated[str, typer.Option(help="average, best, last, or auto: the first of them that is there.")]
+Device = Annotated[str, typer.Option(help="auto, cpu, cuda or mps.")]
+Threads = Annotated[int, typer.Option(help="CPU threads; 0 = all cores.")]
+
+
+@app.command()
+def demo(
+    run: Annotated[Path, typer.Option(help="Where to write the run.")] = Path("runs/demo"),
+    seed: Annotated[int, typer.Option(help="Seed of the run.")] = 1,
+) -> None:
+    """Train a small zh→en Transformer on the built-in synthetic text (about 3 minutes) and translate 我爱水课."""
+    from transduce.commands.demo import run_demo
+
+    raise typer.Exit(run_demo(run, seed))
+
+
+@app.command()
+def train(
+    experiment: Annotated[Path | None, typer.Argument(help="Experiment file (TOML).")] = None,
+    run: Annotated[Path | None, typer.Option(help="Run folder to make. Default: runs/NAME.")] = None,
+    settings: Settings = None,
+    resume: Annotated[Path | None, typer.Option(help="Run folder to continue instead.")] = None,
+) -> None:
+    """Train a model on your own pairs, as an experiment file says. Ctrl-C saves; --resume goes on.
+
+    The least that an experiment needs:
+
+        source_language = "de"
+
+        target_language = "en"
+
+        [data]
+
+        train = [{ source = "train.de", target = "train.en" }]
+
+        valid = { source = "valid.de", target = "valid.en" }
+    """
+    from transduce.commands.train import run_train
+
+    raise typer.Exit(run_train(experiment, run, settings or [], resume))
+
+
+@app.command()
+def prepare(
+    experiment: Annotated[Path, typer.Argument(help="Experiment file (TOML).")],
+    settings: Settings = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Report only; write nothing.")] = False,
+    cache: Annotated[Path, typer.Option(help="Where encoded text is kept.")] = Path("runs/.cache"),
+) -> None:
+    """Check an experiment and its text: what each filter removes, lengths, batches, memory; encode it."""
+    from transduce.commands.prepare import run_prepare
+
+    run_prepare(experiment, settings or [], cache, dry_run=dry_run)
+
+
+@app.command()
+def translate(
+    text: Annotated[list[str] | None, typer.Argument(help="Texts to translate. Default: standard input.")] = None,
+    run: Run = None,
+    file: Annotated[Path | None, typer.Option(help="Text file to translate, line by line (.gz and .xz too).")] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Write here instead of standard output.")
+    ] = None,
+    beam: Annotated[int | None, typer.Option(help="Beam width; 1 = greedy.")] = None,
+    nbest: Annotated[int, typer.Option(help="Translations per line, as LINE, RANK, SCORE and TEXT in columns.")] = 1,
+    scores: Annotated[bool, typer.Option("--scores", help="Put the score before each translation.")] = False,
+    jsonl: Annotated[bool, typer.Option("--jsonl", help="A JSON object per line, with scores and alignment.")] = False,
+    length_penalty: Annotated[float | None, typer.Option(help="α; higher favours longer output.")] = None,
+    max_extra: Annotated[int | None, typer.Option(help="Tokens by which output may exceed its input.")] = None,
+    min_length: Annotated[int | None, typer.Option(help="Tokens that output has at least.")] = None,
+    no_repeat_ngram: Annotated[int | None, typer.Option(help="No n tokens in a row occur twice; 0 = any.")] = None,
+    prefix: Annotated[str | None, typer.Option(help="Every translation begins with this text.")] = None,
+    sample: Annotated[bool, typer.Option("--sample", help="Draw at random instead of searching.")] = False,
+    temperature: Annotated[float | None, typer.Option(help="Of sampling; below 1 is more careful.")] = None,
+    top_k: Annotated[int | None, typer.Option(help="Draw among the k likeliest; 0 = all.")] = None,
+    top_p: Annotated[float | None, typer.Option(help="Draw among the likeliest that sum to p.")] = None,
+    seed: Annotated[int | None, typer.Option(help="Of sampling.")] = None,
+    unknown: Annotated[str | None, typer.Option(help="Unknown words: avoid, mark or copy.")] = None,
+    batch: Annotated[int, typer.Option(help="Lines translated together at most.")] = 256,
+    weights: Weights = "auto",
+    device: Device = "auto",
+    threads: Threads = 0,
+) -> None:
+    """Translate texts, a file, or standard input: line for line, as they come."""
+    from transduce.commands.translate import Output, run_translate
+
+    options = {
+        "beam": beam, "nbest": nbest if nbest > 1 else None, "length_penalty": length_penalty, "max_extra": max_extra,
+        "min_length": min_length, "no_repeat_ngram": no_repeat_ngram, "sample": sample or None,
+        "temperature": temperature, "top_k": top_k, "top_p": top_p, "seed": seed, "unknown": unknown,
+    }  # fmt: skip
+    run_translate(
+        text or [],
+        file,
+        Output(output, nbest=nbest > 1, scores=scores, jsonl=jsonl),
+        runs=run or [],
+        options={key: value for key, value in options.items() if value is not None},
+        prefix=prefix,
+        batch=batch,
+        weights=weights,
+        device=device,
+        threads=threads,
+    )
+
+
+@app.command()
+def score(
+    source: Annotated[Path, typer.Argument(help="Source text, a sentence a line.")],
+    target: Annotated[Path, typer.Argument(help="Its translation, line for line.")],
+    run: Run = None,
+    jsonl: Annotated[bool, typer.Option("--jsonl", help="A JSON object per line, with each token.")] = False,
+    weights: Weights = "auto",
+    device: Device = "auto",
+    threads: Threads = 0,
+) -> None:
+    """Log-probability that a run gives each translation: in total and of each token."""
+    from transduce.commands.score import run_score
+
+    run_score(source, target, run or [], jsonl=jsonl, weights=weights, device=device, threads=threads)
+
+
+@app.command()
+def evaluate(
+    test: Annotated[Path, typer.Option("--test", help="Source file; the reference files follow as arguments.")],
+    references: Annotated[list[Path], typer.Argument(help="Reference files, one or more.")],
+    run: Run = None,
+    beam: Annotated[int | None, typer.Option(help="Beam width; 1 = greedy.")] = None,
+    length_penalty: Annotated[float | None, typer.Option(help="α; higher favours longer output.")] = None,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="Also write the translations here.")] = None,
+    jsonl: Annotated[bool, typer.Option("--jsonl", help="Print the scores as a JSON object.")] = False,
+    weights: Weights = "auto",
+    device: Device = "auto",
+    threads: Threads = 0,
+) -> None:
+    """BLEU, chrF and TER of a run on a test set, each with its sacreBLEU signature.
+
+    transduce evaluate --run RUN --test test.zh test.en
+    """
+    from transduce.commands.evaluate import run_evaluate
+
+    options = {key: value for key, value in (("beam", beam), ("length_penalty", length_penalty)) if value is not None}
+    run_evaluate(
+        test,
+        references,
+        run or [],
+        options,
+        output=output,
+        jsonl=jsonl,
+        weights=weights,
+        device=device,
+        threads=threads,
+    )
+
+
+def _version(value: bool) -> None:
+    if value:
+        from transduce import __version__
+
+        typer.echo(f"transduce {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show it and exit.")
+    ] = False,
+) -> None:
+    pass
+
+
+def main() -> None:
+    """Run the command line; print our own errors without a traceback."""
+    # Any locale: output is UTF-8, so that no terminal setting can break a translation.
+    for stream in (sys.stdout, sys.stderr):
+        stream.reconfigure(encoding="utf-8", errors="replace", newline="\n")  # type: ignore[union-attr]
+    try:
+        app()
+    except TransduceError as error:
+        typer.echo(f"transduce: {error}", err=True)
+        sys.exit(error.exit_code)
+    except KeyboardInterrupt:
+        typer.echo("transduce: interrupted", err=True)
+        sys.exit(130)
+    except BrokenPipeError:
+        # The reader has gone, as `head` does: no fault. Python would complain once more at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(141)

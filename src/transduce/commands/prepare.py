@@ -1,0 +1,63 @@
+"""`transduce prepare`: what training would meet, before it does."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+import torch
+import typer
+
+from transduce.data.batching import Sampler, batch_statistics
+from transduce.experiment import Experiment
+from transduce.recipe import learn_tokenizers, load_experiment, prepare_data
+
+
+def run_prepare(path: Path, settings: Sequence[str], cache: Path, *, dry_run: bool) -> None:
+    loaded = load_experiment(path, settings)
+    experiment = loaded.experiment
+    typer.echo(f"preset {loaded.reason}")
+    with tempfile.TemporaryDirectory(prefix="transduce-") as scratch:
+        tokenizers = learn_tokenizers(experiment)
+        data = prepare_data(experiment, tokenizers, Path(scratch) if dry_run else cache, enforce=not dry_run)
+        typer.echo(data.report.render())
+        sizes = (tokenizers.source.size, tokenizers.target.size)
+        typer.echo(f"vocabulary: {sizes[0]:,}" + ("" if tokenizers.joint else f" (source), {sizes[1]:,} (target)"))
+        lengths = {name: data.store.lengths(name) for name in ("source", "target")}
+        config = experiment.training
+        sampler = Sampler(
+            lengths,
+            weights=data.store.weights([corpus.weight for corpus in experiment.data.train]),
+            batch_tokens=config.batch_tokens,
+            accumulate=config.accumulate,
+            seed=config.seed,
+        )
+        found = batch_statistics(sampler.epoch_plan(0), lengths)
+        for name, tokens in found.tokens_per_update.items():
+            typer.echo(f"{name}: {tokens:,.0f} tokens an update, {found.padding[name]:.1%} of its places padding")
+        typer.echo(f"updates per epoch: {found.updates:,} of {found.micro_batches:,} passes; "
+                   f"{config.max_updates:,} updates are {config.max_updates / found.updates:,.1f} epochs")  # fmt: skip
+        typer.echo(memory_estimate(experiment, sizes))
+        if dry_run:
+            data.report.check(experiment.data.filters.max_dropped)
+            typer.echo("dry run: nothing was written")
+        else:
+            typer.echo(f"encoded text: {data.store.folder}")
+
+
+def memory_estimate(experiment: Experiment, sizes: tuple[int, int]) -> str:
+    """Memory that training will take, as one sentence.
+
+    Weights, gradients and Adam's two moments take 16 bytes a parameter. A forward pass keeps, for each of
+    `batch_tokens` places, about 14 vectors of d_model and 2 of d_ff a layer (the decoder half as many again
+    as the encoder), and the logits with their gradient: an estimate, good to about a third.
+    """
+    with torch.device("meta"):
+        model = experiment.model.build(*sizes)
+    parameters = sum(p.numel() for p in model.parameters())
+    m = experiment.model
+    layers = m.encoder_layers + 1.5 * m.decoder_layers
+    activations = experiment.training.batch_tokens * 4 * (layers * (14 * m.d_model + 2 * m.d_ff) + 3 * sizes[1])
+    total = (16 * parameters + activations) / 2**20 + 400
+    return f"model: {parameters:,} parameters; memory to expect in training: about {total:,.0f} MiB"

@@ -1,0 +1,154 @@
+"""What decides a run: every setting, with its unit and default."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import Field, model_validator
+
+from transduce.config import Config
+from transduce.data.corpus import CorpusConfig
+from transduce.data.filters import FilterConfig
+from transduce.devices import ComputeConfig
+from transduce.experiment.presets import PRESETS, PresetName, merge
+from transduce.models import ModelConfig, TransformerConfig
+from transduce.search.config import DecodingConfig
+from transduce.text.tokenizer import TokenizerConfig
+
+
+class DataConfig(Config):
+    """The text of a run. Paths in a file are relative to that file."""
+
+    train: tuple[CorpusConfig, ...] = Field(min_length=1)
+    """Corpora to learn from, each with a weight."""
+    valid: CorpusConfig
+    """Held-out pairs that decide which checkpoint is best and when to stop."""
+    test: dict[str, CorpusConfig] = Field(default_factory=dict)
+    """Test sets by name, scored when training ends. The model never sees them before."""
+    filters: FilterConfig = FilterConfig()
+    """Which pairs of `train` are left out, and when that is too many."""
+
+
+class TrainingConfig(Config):
+    """How weights are learned; the defaults are the paper's base recipe (5.1 to 5.4)."""
+
+    seed: int = Field(1, ge=0)
+    """Of the first weights, the order of the data and dropout. The same seed gives the same run."""
+    batch_tokens: int = Field(4096, ge=1)
+    """Padded tokens that one forward pass holds, on either side: what memory bounds."""
+    update_tokens: int = Field(25000, ge=1)
+    """Tokens on either side that one update learns from (5.1), reached by adding up several passes."""
+    max_updates: int = Field(100_000, ge=1)
+    """Updates after which training ends (5.2)."""
+    max_epochs: int = Field(0, ge=0)
+    """Passes over the training text after which training ends, if that comes first; 0 = any number."""
+    max_minutes: float = Field(0.0, ge=0)
+    """Minutes after which training ends; 0 = any. A run that this ends cannot be repeated to the letter."""
+    warmup: int = Field(4000, ge=1)
+    """Updates over which the learning rate rises (5.3)."""
+    learning_rate: float = Field(0.0, ge=0)
+    """Peak learning rate; 0 = the paper's formula decides: d_model^-0.5 · warmup^-0.5."""
+    decay: Literal["inverse_sqrt", "linear"] = "inverse_sqrt"
+    """After warm-up: by 1/√step (5.3), or straight to zero at `max_updates`."""
+    adam_beta1: float = Field(0.9, ge=0, lt=1)
+    """Decay of Adam's mean of gradients (5.3)."""
+    adam_beta2: float = Field(0.98, ge=0, lt=1)
+    """Decay of Adam's mean of squared gradients (5.3)."""
+    adam_epsilon: float = Field(1e-9, gt=0)
+    """Added to Adam's denominator (5.3)."""
+    label_smoothing: float = Field(0.1, ge=0, lt=1)
+    """ε_ls: share of the target's probability that is spread over the vocabulary (5.4)."""
+    clip_norm: float = Field(0.0, ge=0)
+    """Longest gradient (L2 norm of all of them together); 0 = no clipping, as in the paper."""
+    validate_every: int = Field(1000, ge=1)
+    """Updates between validations."""
+    save_every: int = Field(1000, ge=1)
+    """Updates between checkpoints. Saved by updates, not minutes, so that a run can be repeated."""
+    average: int = Field(5, ge=1)
+    """The last checkpoints that are kept, and whose mean is evaluated in the end (6.1: 5 base, 20 big)."""
+    patience: int = Field(0, ge=0)
+    """Validations in a row without an improvement after which training ends; 0 = never."""
+    best_by: Literal["loss", "bleu", "chrf"] = "loss"
+    """What improvement means, for `best/` and for patience."""
+    min_change: float = Field(0.0, ge=0)
+    """An improvement must be larger than this. At 0 an equal score is none."""
+    log_every: int = Field(50, ge=1)
+    """Updates between lines of the journal."""
+
+    @property
+    def accumulate(self) -> int:
+        """Passes that are added up to one update."""
+        return max(1, round(self.update_tokens / self.batch_tokens))
+
+
+class ProbeConfig(Config):
+    """A place in a sentence whose next-word probabilities are followed during training (article 2.9)."""
+
+    source: str
+    """The sentence to translate."""
+    prefix: str
+    """The translation up to the place in question."""
+    words: tuple[str, ...]
+    """The words whose probabilities are reported."""
+
+
+class ValidationConfig(Config):
+    """What is measured at each validation besides the loss."""
+
+    sentences: int = Field(500, ge=0)
+    """How many validation sentences are translated for BLEU and chrF; 0 = none."""
+    beam: int = Field(1, ge=1)
+    """Beam of that translation; 1 (greedy) is quick."""
+    probes: tuple[ProbeConfig, ...] = ()
+    """Next-word probabilities to follow."""
+
+
+class Experiment(Config):
+    """Everything that decides a run. Made by `load`, written to the run folder, never changed."""
+
+    name: str = "experiment"
+    """Names the run folder unless `--run` does."""
+    task: Literal["translate"] = "translate"
+    """What is learned: a target sequence for a source sequence."""
+    source_language: str = ""
+    """Code of the source language (BCP 47, such as zh or pt-BR); free for other sequences."""
+    target_language: str = ""
+    """Code of the target language; decides how BLEU splits words."""
+    preset: PresetName = "base"
+    """Sizes and recipe for what is left out here; `load` chooses by the number of training pairs unless given."""
+    data: DataConfig
+    tokenizer: TokenizerConfig = TokenizerConfig()
+    model: ModelConfig = TransformerConfig()
+    training: TrainingConfig = TrainingConfig()
+    validation: ValidationConfig = ValidationConfig()
+    decoding: DecodingConfig = DecodingConfig()
+    compute: ComputeConfig = ComputeConfig()
+    source_vectors: Path | None = None
+    """Word vectors (word2vec text format) that the source embedding starts from (article 1.2)."""
+    target_vectors: Path | None = None
+    """The same for the target embedding."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _fill_in_preset(cls, values: Any) -> Any:
+        name = values.get("preset", "base") if isinstance(values, dict) else None
+        return merge(PRESETS[name], values) if name in PRESETS else values
+
+    @model_validator(mode="after")
+    def _budgets_agree(self) -> Experiment:
+        if self.data.filters.max_length + 1 > self.training.batch_tokens:
+            raise ValueError(
+                f"data.filters.max_length = {self.data.filters.max_length} tokens and an end mark don't fit into "
+                f"training.batch_tokens = {self.training.batch_tokens}: lower the one or raise the other"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _ties_agree(self) -> Experiment:
+        if self.model.tie == "all" and not self.tokenizer.joint:
+            raise ValueError(
+                'model.tie = "all" shares one matrix between both languages and needs tokenizer.joint = true; '
+                'for two vocabularies set model.tie = "target" or "none"'
+            )
+        return self

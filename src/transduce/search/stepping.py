@@ -1,0 +1,73 @@
+"""A model taken one token further at a time, for rows that are picked, repeated and dropped."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from transduce.errors import TransduceError
+from transduce.models.contract import StepModel
+from transduce.text.specials import BOS
+
+
+class Stepper:
+    """Holds the model's State. Only tokens and log-probabilities of candidates cross to the CPU, where search
+    keeps its books: once per step, which the test for the end needs anyway."""
+
+    def __init__(self, model: StepModel, memory: Any, rows: int, capacity: int, device: torch.device) -> None:
+        self._model = model
+        self._state = model.start(memory, capacity)
+        self._previous = torch.full((rows,), BOS, dtype=torch.int64, device=device)
+        self._table = torch.empty(0, device=device)
+
+    def log_probs(self) -> Float[Tensor, "n v"]:
+        """Of the next token of each row, in fp32. The caller may change it; the next call overwrites it."""
+        logits, self._state = self._model.step(self._previous, self._state)
+        # At a large vocabulary, fresh memory for this table costs more than computing it (5x or more).
+        if len(self._table) < len(logits):
+            self._table = torch.empty(logits.shape, dtype=torch.float32, device=logits.device)
+        return torch.log_softmax(logits, dim=-1, dtype=torch.float32, out=self._table[: len(logits)])
+
+    def follow(self, parents: Int[np.ndarray, "m"], ids: Int[np.ndarray, "m"]) -> None:
+        """Go on with rows `parents` (of those before), each after its token of `ids`."""
+        device, rows = self._previous.device, len(self._previous)
+        # Reordering copies every cache, so it is skipped where each row goes on as itself.
+        if len(parents) != rows or not np.array_equal(parents, np.arange(rows)):
+            self._state = self._state.select(torch.from_numpy(parents).to(device))
+        self._previous = torch.from_numpy(ids).to(device)
+
+
+def best(log_probs: Float[Tensor, "n v"], width: int) -> tuple[Float[np.ndarray, "n w"], Int[np.ndarray, "n w"]]:
+    """The `width` (at most v) best tokens of each row, best first, the lower id first among equals.
+
+    `topk` does not promise which of equal values it takes. Those inside its choice are put in order
+    here; one more than needed shows whether equals were left outside, and only such rows are sorted in
+    full. Tokens at minus infinity are never chosen, so their ties do not count.
+    """
+    vocabulary = log_probs.shape[1]
+    width = min(width, vocabulary)
+    top, places = log_probs.topk(min(width + 1, vocabulary), dim=1)
+    values, ids = top.cpu().numpy().astype(np.float64), places.cpu().numpy()
+    check_finite(values[:, 0])
+    if width < vocabulary:
+        tied = np.flatnonzero((values[:, width - 1] == values[:, width]) & (values[:, width] > -np.inf))
+        values, ids = values[:, :width], ids[:, :width]
+        if len(tied):
+            rows = log_probs[torch.from_numpy(tied).to(log_probs.device)]
+            top, places = rows.sort(dim=1, descending=True, stable=True)
+            values[tied], ids[tied] = top[:, :width].cpu().numpy(), places[:, :width].cpu().numpy()
+    order = np.lexsort((ids, -values), axis=1)
+    return np.take_along_axis(values, order, 1), np.take_along_axis(ids, order, 1)
+
+
+def check_finite(log_probs: Float[np.ndarray, "n"]) -> None:
+    """Raise `TransduceError` where the model gave NaN, which no comparison would notice."""
+    if np.isnan(log_probs).any():
+        raise TransduceError(
+            "the model gave logits that are not numbers (NaN). Expected finite weights and inputs: "
+            "check the run's training journal, or decode in fp32"
+        )

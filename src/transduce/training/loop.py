@@ -1,0 +1,233 @@
+"""The training loop (paper 5)."""
+
+from __future__ import annotations
+
+import math
+import time
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from transduce.data.batching import Sampler, Update
+from transduce.data.store import Store
+from transduce.devices import Compute
+from transduce.errors import TrainingError
+from transduce.experiment import Experiment
+from transduce.models.contract import EncoderDecoder
+from transduce.run_folder import RunFolder, Snapshot, load_weights, write_snapshot
+from transduce.tasks.translate import Translate
+from transduce.training.distributed import World
+from transduce.training.flops import flops_per_token, padded_tokens
+from transduce.training.interruption import Interruption, catch_signals
+from transduce.training.journal import Journal
+from transduce.training.optimizer import build_optimizer, load_optimizer, optimizer_tensors
+from transduce.training.schedule import learning_rate
+from transduce.training.state import TrainingState
+from transduce.training.validation import Validation, Validator
+
+
+class Listener:
+    """Who wants to hear how training goes: a terminal, a test. This one hears and does nothing."""
+
+    def updated(self, state: TrainingState, loss: float, rate: float, updates: int) -> None:
+        """After each update: smoothed loss per target token, learning rate, updates in the whole run."""
+
+    def validated(self, state: TrainingState, validation: Validation, improved: bool) -> None:
+        """After each validation."""
+
+    def saved(self, state: TrainingState, snapshot: Snapshot) -> None:
+        """After each checkpoint."""
+
+
+class Trainer:
+    """Trains a model and keeps its run folder. `state` says where it stands."""
+
+    def __init__(
+        self,
+        model: EncoderDecoder,
+        task: Translate,
+        store: Store,
+        validator: Validator,
+        run: RunFolder,
+        experiment: Experiment,
+        compute: Compute,
+        world: World,
+        listener: Listener,
+    ) -> None:
+        self.model, self.task, self.store, self.validator = model.to(compute.device), task, store, validator
+        self.run, self.experiment, self.compute, self.world, self.listener = run, experiment, compute, world, listener
+        self.config = experiment.training
+        self.state = TrainingState()
+        self.optimizer = build_optimizer(model, self.config)
+        self.journal = Journal(run.journal)
+        self.sampler = Sampler(
+            {name: store.lengths(name) for name in task.streams},
+            weights=store.weights([corpus.weight for corpus in experiment.data.train]),
+            batch_tokens=self.config.batch_tokens,
+            accumulate=self.config.accumulate,
+            seed=self.config.seed,
+        )
+        self._unread: list[tuple[Update, Tensor]] = []
+
+    def resume(self, snapshot: Snapshot) -> None:
+        """Go on from a checkpoint: weights, optimizer, position and journal as they were."""
+        self.state = TrainingState.from_json(snapshot.state(), str(snapshot.folder))
+        load_weights(self.model, snapshot)
+        load_optimizer(self.model, self.optimizer, snapshot.tensors("optimizer"))
+        if self.world.leads:
+            self.journal.cut(self.state.journal_bytes)
+
+    def train(self) -> Interruption:
+        """Update until the experiment says stop, or a signal does."""
+        self.model.train()
+        self.state.finished = self._reason_to_stop()
+        updates = self.sampler.updates(self.state.epoch, self.state.index)
+        with catch_signals() as interruption:
+            while not self.state.finished and not interruption.signal:
+                self._advance(next(updates), interruption)
+        return interruption
+
+    def _advance(self, update: Update, interruption: Interruption) -> None:
+        """One update, and the validation and save that are due after it."""
+        state, config = self.state, self.config
+        started = time.perf_counter()
+        loss = self._update(update)
+        self._read_losses(update, loss)
+        state.seconds += time.perf_counter() - started
+        started = time.perf_counter()
+        state.finished = self._reason_to_stop()
+        if state.update % config.validate_every == 0 or state.finished:
+            self._validate()
+            state.finished = state.finished or self._reason_to_stop()
+        stopped, interrupted = self.world.agree([bool(state.finished), bool(interruption.signal)], self.compute.device)
+        if stopped:
+            state.finished = state.finished or "another process ended it"
+        state.regular = state.update % config.save_every == 0 or stopped
+        state.seconds += time.perf_counter() - started
+        if state.regular or interrupted:
+            self._save()
+
+    def _update(self, update: Update) -> Tensor:
+        """Add up the gradients of the update's batches and step once. Returns its loss per target token."""
+        state, config, device = self.state, self.config, self.compute.device
+        examples = np.concatenate(update.micro_batches)
+        tokens = self.task.tokens(self.store, examples)
+        loss = torch.zeros((), device=device)
+        for i in range(self.world.rank, len(update.micro_batches), self.world.size):
+            micro_batch = update.micro_batches[i]
+            batch = self.task.collate(self.store, micro_batch).to(device)
+            if not state.flops_per_token:
+                state.flops_per_token = flops_per_token(self.model, self.task, batch)
+            state.flops += state.flops_per_token * padded_tokens(batch) * self.world.size
+            torch.manual_seed(_seed(config.seed, state.update, i))
+            with self.compute.autocast():
+                # Divided by the tokens of the whole update: the mean over tokens, however they were batched.
+                part = self.task.loss(self.model, batch, config.label_smoothing) / tokens
+            part.backward()
+            loss += part.detach()
+        self.world.sum_gradients(self.model)
+        if config.clip_norm:
+            torch.nn.utils.clip_grad_norm_(self.model.parameters(), config.clip_norm)
+        loss = self.world.sum(loss)
+        if device.type == "cpu":
+            self._refuse_nonfinite(update, float(loss))
+        for group in self.optimizer.param_groups:
+            group["lr"] = learning_rate(state.update + 1, self.model.d_model, config)
+        self.optimizer.step()
+        self.optimizer.zero_grad(set_to_none=True)
+        self._count(update, examples, tokens)
+        return loss
+
+    def _count(self, update: Update, examples: np.ndarray, tokens: int) -> None:
+        state = self.state
+        state.update += 1
+        state.epoch, state.index = (update.epoch + 1, 0) if update.last else (update.epoch, update.index + 1)
+        state.source_tokens += int(self.store.lengths("source")[examples].sum()) + len(examples)
+        state.target_tokens += tokens
+
+    def _read_losses(self, update: Update, loss: Tensor) -> None:
+        """Read losses only every so often: reading one waits for the device to finish its queue."""
+        state, config = self.state, self.config
+        self._unread.append((update, loss))
+        due = state.update % config.log_every == 0 or state.update % config.save_every == 0
+        if not due and self.compute.device.type != "cpu":
+            return
+        for past, value in self._unread:
+            self._refuse_nonfinite(past, float(value))
+        self._unread.clear()
+        rate = learning_rate(state.update, self.model.d_model, config)
+        self.listener.updated(state, float(loss), rate, self.updates_in_all)
+        if state.update % config.log_every == 0 and self.world.leads:
+            self.journal.write("update", update=state.update, epoch=state.epoch, loss=float(loss), rate=rate,
+                               target_tokens=state.target_tokens, seconds=round(state.seconds, 3))  # fmt: skip
+
+    def _refuse_nonfinite(self, update: Update, loss: float) -> None:
+        if math.isfinite(loss):
+            return
+        lines = ", ".join(str(self.store.line(int(i))) for i in np.concatenate(update.micro_batches)[:5])
+        last = self.run.newest_whole()
+        raise TrainingError(
+            f"the loss is {loss} in epoch {update.epoch + 1}, update {update.index + 1} of it (lines {lines}, … of "
+            f"the training text); the last good checkpoint is {last.folder if last else 'none yet'}. "
+            "A lower training.learning_rate, a longer training.warmup or training.clip_norm = 1.0 helps most often"
+        )
+
+    def _validate(self) -> None:
+        state, config = self.state, self.config
+        if not self.world.leads:
+            return
+        validation = self.validator(self.model)
+        if not math.isfinite(validation.loss):
+            raise TrainingError(f"the validation loss is {validation.loss} at update {state.update}")
+        improved = state.judge(validation.goodness(config.best_by), config.min_change)
+        if improved:
+            write_snapshot(self.run.path / "best", {"weights": self._weights()}, {"update": state.update})
+        self.journal.write("validation", update=state.update, epoch=state.epoch, best=improved,
+                           target_tokens=state.target_tokens, seconds=round(state.seconds, 3),
+                           **validation.to_json())  # fmt: skip
+        self.listener.validated(state, validation, improved)
+
+    def _save(self) -> None:
+        if not self.world.leads:
+            return
+        self.state.journal_bytes = self.journal.size()
+        tensors = {"weights": self._weights(), "optimizer": optimizer_tensors(self.model, self.optimizer)}
+        snapshot = self.run.save_checkpoint(self.state.update, tensors, self.state.to_json())
+        self.listener.saved(self.state, snapshot)
+        kept = 0
+        for old in reversed(self.run.checkpoints()):
+            regular = bool(old.state()["regular"])
+            kept += regular
+            if old.folder != snapshot.folder and (not regular or kept > self.config.average):
+                self.run.drop_checkpoint(old)
+
+    def _weights(self) -> dict[str, Tensor]:
+        return dict(self.model.named_parameters())
+
+    def _reason_to_stop(self) -> str:
+        state, config = self.state, self.config
+        if state.update >= config.max_updates:
+            return f"{config.max_updates} updates were made (training.max_updates)"
+        if config.max_epochs and state.epoch >= config.max_epochs:
+            return f"{config.max_epochs} epochs were read (training.max_epochs)"
+        if config.max_minutes and state.seconds >= 60 * config.max_minutes:
+            return f"{config.max_minutes} minutes have passed (training.max_minutes)"
+        if config.patience and state.stale >= config.patience:
+            return f"{state.stale} validations in a row brought nothing better (training.patience)"
+        return ""
+
+    @cached_property
+    def updates_in_all(self) -> int:
+        """Updates of the whole run, unless time or patience ends it before."""
+        if not self.config.max_epochs:
+            return self.config.max_updates
+        return min(self.config.max_updates, self.config.max_epochs * len(self.sampler.epoch_plan(0)))
+
+
+def _seed(*parts: int) -> int:
+    """One 63-bit seed from several numbers, well mixed."""
+    state: Any = np.random.SeedSequence(parts).generate_state(1, np.uint64)
+    return int(state[0] >> np.uint64(1))

@@ -1,0 +1,65 @@
+"""Which source piece a target piece came from, as the cross-attention of the real model has it (paper 3.2.3)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from transduce.layers.tap import record
+from transduce.models.contract import EncoderDecoder
+from transduce.tasks.translate import Translate
+from transduce.text.pair import Tokenizers
+from transduce.text.specials import UNK
+from transduce.translator.results import Link
+
+
+def cross_attention(
+    models: Sequence[EncoderDecoder], task: Translate, source: Sequence[int], target: Sequence[int]
+) -> Float[Tensor, "t s"]:
+    """Weight of each source token at the step that wrote each target token: mean over models, layers, heads.
+
+    A summary for linking words, not a picture of the model: heads differ. The columns of the end mark are
+    left out, so a row may sum to less than 1.
+    """
+    maps: list[Tensor] = []
+
+    def listen(name: str, value: Tensor) -> Tensor:
+        if name.endswith(".cross.weights"):
+            maps.append(value[0].float().mean(0))
+        return value
+
+    with torch.inference_mode(), record(listen):
+        for model in models:
+            batch = task.batch([source], [target], [0]).to(next(model.parameters()).device)
+            model.hidden(batch["previous"].ids, model.encode(batch["source"].ids, batch["source"].lengths))
+    return torch.stack(maps).mean(0)[: len(target), : len(source)].cpu()
+
+
+def links(
+    weights: Float[Tensor, "t s"], tokenizers: Tokenizers, source_text: str, target: Sequence[int]
+) -> tuple[Link, ...]:
+    """For each target token, the source piece that it attends to most."""
+    source = tokenizers.source.pieces(source_text)
+    found = []
+    start = 0
+    for i, row in enumerate(weights):
+        # A character whose bytes are spread over several tokens begins where the first of them stands.
+        end = len(tokenizers.target.decode(target[: i + 1]).rstrip("\ufffd"))
+        j = int(row.argmax())
+        found.append(Link(source[j].start, source[j].end, min(start, end), end, round(float(row[j]), 4)))
+        start = end
+    return tuple(found)
+
+
+def copies(weights: Float[Tensor, "t s"], tokenizers: Tokenizers, source_text: str, target: Sequence[int]) -> list[str]:
+    """For each unknown token of the target, the text of the source piece that it attends to most.
+
+    Pieces without a letter or a digit are passed over: punctuation attracts attention, but is no word.
+    """
+    texts = [source_text[piece.start : piece.end] for piece in tokenizers.source.pieces(source_text)]
+    is_word = torch.tensor([any(c.isalnum() for c in text) for text in texts])
+    best = (weights.masked_fill(~is_word, -1.0) if is_word.any() else weights).argmax(1)
+    return [texts[int(best[i])] for i, id in enumerate(target) if id == UNK]
