@@ -1,0 +1,44 @@
+# Two commands do everything on a fresh machine with Python 3.11 or newer, git and make:
+#   make demo    set up, train on the built-in text, translate 我爱水课
+#   make test    set up, check and test
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+# Extra words for pip, such as where to take another build of torch from.
+PIP_OPTIONS ?=
+
+.PHONY: demo test test-slow check format clean
+
+demo: $(VENV)/.installed
+	$(BIN)/transduce demo
+
+test: check
+	$(BIN)/python -m pytest -m "not slow"
+
+test-slow: $(VENV)/.installed-dev
+	$(BIN)/python -m pytest -m slow
+
+check: $(VENV)/.installed-dev
+	$(BIN)/ruff format --check src tests
+	$(BIN)/ruff check src tests
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: $(VENV)/.installed-dev
+	$(BIN)/ruff format src tests
+	$(BIN)/ruff check --fix src tests
+
+# A stamp is newer than what it was made from exactly when nothing has to be installed again.
+$(VENV)/.installed: pyproject.toml constraints.txt
+	$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "transduce needs Python 3.11 or newer: make PYTHON=python3.12 …")'
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check $(PIP_OPTIONS) -c constraints.txt -e .
+	touch $@
+
+$(VENV)/.installed-dev: $(VENV)/.installed
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check $(PIP_OPTIONS) -c constraints.txt -e '.[dev]'
+	touch $@
+
+clean:
+	rm -rf $(VENV) runs dist build .mypy_cache .pytest_cache .ruff_cache .hypothesis
