@@ -36,7 +36,7 @@ Threads = Annotated[int, typer.Option(help="CPU threads; 0 = all cores.")]
 
 @app.command()
 def demo(
-    run: Annotated[Path, typer.Option(help="Where to write the run.")] = Path("runs/demo"),
+    run: Annotated[Path | None, typer.Option(help="Where to write the run. Default: runs/demo, or -2, -3 ….")] = None,
     seed: Annotated[int, typer.Option(help="Seed of the run.")] = 1,
 ) -> None:
     """Train a small zh→en Transformer on the built-in synthetic text (about 3 minutes) and translate 我爱水课."""

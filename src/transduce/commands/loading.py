@@ -4,17 +4,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from importlib.resources import files
 from pathlib import Path
 
+from transduce.demo.shipped import RUN
 from transduce.devices import ComputeConfig
 from transduce.errors import ConfigError
 from transduce.translator import Translator
-
-
-def demo_run() -> Path:
-    """The run that ships with the package: trained by `transduce demo` on synthetic text."""
-    return Path(str(files("transduce.demo") / "run"))
 
 
 def load_translator(runs: Sequence[Path], weights: str, device: str, threads: int) -> Translator:
@@ -23,7 +18,7 @@ def load_translator(runs: Sequence[Path], weights: str, device: str, threads: in
         raise ConfigError(f"--weights {weights}: expected auto, average, best or last")
     if not runs:
         print("transduce: no --run given, so this is the demo model: it knows only its synthetic text", file=sys.stderr)
-        runs = [demo_run()]
+        runs = [RUN]
     if device not in ("auto", "cpu", "cuda", "mps"):
         raise ConfigError(f"--device {device}: expected auto, cpu, cuda or mps")
     if threads < 0:

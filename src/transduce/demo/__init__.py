@@ -1,0 +1,1 @@
+"""The built-in corpus: Chinese and English sentences made by a seeded grammar (`corpus`)."""

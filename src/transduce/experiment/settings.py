@@ -75,6 +75,8 @@ class TrainingConfig(Config):
     """An improvement must be larger than this. At 0 an equal score is none."""
     log_every: int = Field(50, ge=1)
     """Updates between lines of the journal."""
+    tensorboard: bool = False
+    """Also write the journal's numbers as TensorBoard events (needs the extra `tensorboard`)."""
 
     @property
     def accumulate(self) -> int:

@@ -37,7 +37,9 @@ class SinusoidalPositions(nn.Module):
         end = start + x.shape[1]
         if end > len(self.table):
             size = max(end, 2 * len(self.table))
-            self.table = sinusoidal(torch.arange(size, device=self.table.device), self.d_model)
+            # A table made under inference mode could not be used in training afterwards.
+            with torch.inference_mode(False):
+                self.table = sinusoidal(torch.arange(size, device=self.table.device), self.d_model)
         return x + self.table[start:end].to(x.dtype)
 
 

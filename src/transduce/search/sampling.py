@@ -81,8 +81,6 @@ def draw(log_probs: Float[Tensor, "n v"], uniform: Float[Tensor, "n"], config: D
     probs = scaled.softmax(dim=1)
     if config.top_p < 1:
         before = probs.cumsum(dim=1) - probs
-        # The first token always stays, whatever rounding does to its zero.
-        before[:, 0] = 0
         probs = probs.masked_fill(before >= config.top_p, 0.0)
     return ids.gather(1, _invert(probs, uniform)[:, None])[:, 0]
 
@@ -90,9 +88,8 @@ def draw(log_probs: Float[Tensor, "n v"], uniform: Float[Tensor, "n"], config: D
 def _invert(probs: Float[Tensor, "n v"], uniform: Float[Tensor, "n"]) -> Int[Tensor, "n"]:
     """The first place where the cumulative sum passes `uniform` x the row's sum: never one of probability 0."""
     cumulative = probs.cumsum(dim=1)
-    # So far below 1 that the product cannot round up to the sum, whose place would lie off the end.
-    below_one = uniform.clamp(max=1 - 2**-23)
-    return torch.searchsorted(cumulative, below_one[:, None] * cumulative[:, -1:], right=True)[:, 0]
+    # float32 numbers in [0, 1) end at 1 - 2^-24, so the product is always rounded to less than the sum.
+    return torch.searchsorted(cumulative, uniform[:, None] * cumulative[:, -1:], right=True)[:, 0]
 
 
 def _uniform(sentence_ids: Sequence[int], config: DecodingConfig, steps: int) -> Float[np.ndarray, "n {steps}"]:

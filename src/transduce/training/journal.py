@@ -7,16 +7,27 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from transduce.errors import ConfigError
+
 
 class Journal:
-    """Append-only. `cut` takes back what a resumed run will write again."""
+    """Append-only. `cut` takes back what a resumed run will write again.
 
-    def __init__(self, path: Path) -> None:
+    With `tensorboard`, every number is also written as an event file beside the journal.
+    """
+
+    def __init__(self, path: Path, *, tensorboard: bool = False) -> None:
         self.path = path
+        self._board = _board(path.parent / "tensorboard") if tensorboard else None
 
-    def write(self, event: str, **values: Any) -> None:
+    def write(self, event: str, *, update: int, **values: Any) -> None:
         with self.path.open("a", encoding="utf-8", newline="\n") as file:
-            file.write(json.dumps({"event": event, **values}, ensure_ascii=False) + "\n")
+            file.write(json.dumps({"event": event, "update": update, **values}, ensure_ascii=False) + "\n")
+        if self._board is not None:
+            for name, value in values.items():
+                if isinstance(value, int | float) and not isinstance(value, bool):
+                    self._board.add_scalar(f"{event}/{name}", value, update)
+            self._board.flush()
 
     def size(self) -> int:
         return self.path.stat().st_size if self.path.exists() else 0
@@ -26,6 +37,16 @@ class Journal:
         if self.size() > size:
             with self.path.open("r+b") as file:
                 file.truncate(size)
+
+
+def _board(folder: Path) -> Any:
+    try:
+        from torch.utils.tensorboard import SummaryWriter
+    except ImportError:
+        raise ConfigError(
+            "training.tensorboard = true needs a package that isn't installed: pip install 'transduce[tensorboard]'"
+        ) from None
+    return SummaryWriter(str(folder))
 
 
 def read_journal(path: Path) -> list[Mapping[str, Any]]:

@@ -62,7 +62,7 @@ class Trainer:
         self.config = experiment.training
         self.state = TrainingState()
         self.optimizer = build_optimizer(model, self.config)
-        self.journal = Journal(run.journal)
+        self.journal = Journal(run.journal, tensorboard=self.config.tensorboard and world.leads)
         self.sampler = Sampler(
             {name: store.lengths(name) for name in task.streams},
             weights=store.weights([corpus.weight for corpus in experiment.data.train]),
