@@ -134,19 +134,25 @@ def _splits() -> dict[Split, tuple[Example, ...]]:
     order = random.Random(_SEED)
     found: dict[Split, list[Example]] = {split: [] for split in SPLITS}
     for example in _draw(_RULES, order):
-        homes = {held_out(combination) for combination in example.combinations} - {"train"}
-        if len(homes) <= 1 and len(example.source) <= _LONGEST:
-            found[homes.pop() if homes else "train"].append(example)
-    longest = max(len(example.source) for example in found["train"])
-    for example in _draw(stories.LONG, order):
-        if len(example.source) > longest and all(held_out(c) == "train" for c in example.combinations):
-            found["long"].append(example)
+        split = _home(example)
+        if split is not None:
+            found[split].append(example)
     for examples in found.values():
         order.shuffle(examples)
     shown = [item.source for item in SHOWCASE]
     found["test"].sort(key=lambda e: shown.index(e.source) if e.source in shown else len(shown))
     sizes: dict[Split, int] = {"valid": _VALID_SIZE, "test": _TEST_SIZE, "long": _LONG_SIZE}
     return {split: tuple(found[split][: sizes.get(split)]) for split in SPLITS}
+
+
+def _home(example: Example) -> Split | None:
+    """The split of a sentence; none where it is long and new at once, or new to two splits."""
+    new = {held_out(combination) for combination in example.combinations} - {"train"}
+    if len(example.source) > _LONGEST:
+        return None if new else "long"
+    if len(new) > 1:
+        return None
+    return new.pop() if new else "train"
 
 
 def _draw(rules: tuple[Rule, ...], order: random.Random) -> list[Example]:

@@ -33,7 +33,6 @@ AGREEMENT: dict[str, dict[Person, str]] = {
     "not_do": {"first": "don't", "plural": "don't", "third": "doesn't"},
     "have": {"first": "have", "plural": "have", "third": "has"},
     "not_have": {"first": "haven't", "plural": "haven't", "third": "hasn't"},
-    "many": {"first": "many", "plural": "many", "third": "much"},
 }
 """Function words by the person of what they agree with ("plural" includes "you")."""
 

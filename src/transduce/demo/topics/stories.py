@@ -1,6 +1,7 @@
 """Sentences of several clauses: reasons, conditions, contrasts, reports, and lists.
 
-Each rule joins clauses that make sense together; `LONG` goes on where the others stop.
+Each rule joins clauses that make sense together. Of `CHAINS` training sees the short ones only: what is
+longer than a training sentence may be tests whether a model goes on.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ PEOPLE = x.STUDENTS
 WELCOME = (x.EASY, x.INTERESTING, x.USEFUL, x.IMPORTANT)
 UNWELCOME = (x.HARD, x.BORING)
 CHOICES = courses.NEUTRAL
+SHORT = tuple(course for course in courses.COURSES if len(course.zh) == 2)
 FOND = (x.LOVE, x.LIKE)
 HAPPY = adjective("高兴", "happy")
 
@@ -36,7 +38,7 @@ EVENING = thing("晚上", "evening")
 CHORES = (study.WRITE_PAPER, study.DO_HOMEWORK, study.REVISE_PAPER, study.COOK)
 MOVING = (thing("小说", "novel"), thing("信", "letter"))
 FRUIT_VIRTUES = (x.JUICY, food.SWEET)
-BLOCKED = ((nature.WASH_AWAY, nature.BRIDGE), (nature.SUBMERGE, nature.ROAD), (nature.DESTROY, nature.BRIDGE))
+BLOCKED = ((nature.SUBMERGE, nature.ROAD), (nature.DESTROY, nature.ROAD), (nature.DESTROY, nature.BRIDGE))
 
 # One rule to a line or two, Chinese beside English, so that the tables read as a phrase book.
 # fmt: off
@@ -149,29 +151,42 @@ DAYS = (
          s=PEOPLE, d=verb("想先", "want"), v=CHORES, w=(*study.LEISURE, study.DRINK_COFFEE, study.EAT_DUMPLINGS)),
 )
 
-LONG = (
+CHAINS = (
+    rule("{s}昨天{t}{v}，{u}{w}，{x}{z}",
+         "{s} {v.past@s} yesterday {t}, {w.past@s} in the {u}, and {z.past@s} in the {x}",
+         "s|v s|w s|z", 150, "vw vz wz", s=PEOPLE, t=MORNING, v=study.DESK_WORK, u=AFTERNOON, w=study.LEISURE,
+         x=EVENING, z=study.SNACKS),
     rule("{s}昨天{t}在{p}{v}，{u}在{q}{w}，{x}在{y}{z}",
          "{s} {v.past@s} {p} yesterday {t}, {w.past@s} {q} in the {u}, and {z.past@s} {y} in the {x}",
-         "s|v s|w s|z", 300, "vw pq vz wz", s=PEOPLE, t=MORNING, p=study.DESKS, v=study.DESK_WORK, u=AFTERNOON,
+         "s|v s|w s|z", 60, "vw pq vz wz", s=PEOPLE, t=MORNING, p=study.DESKS, v=study.DESK_WORK, u=AFTERNOON,
          q=study.LOUNGES, w=study.LEISURE, x=EVENING, y=study.TABLES, z=study.SNACKS),
+    rule("{s}昨天{t}在{p}{v}，但是{r}昨天{x}在{y}{z}",
+         "{s} {v.past@s} {p} yesterday {t}, but {r} {z.past@r} {y} yesterday {x}",
+         "s|v r|z", 200, "vz sr", s=PRONOUNS, t=MORNING, p=study.DESKS, v=study.DESK_WORK, r=PRONOUNS, x=AFTERNOON,
+         y=study.LOUNGES, z=study.LEISURE),
     rule("{s}昨天{t}在{p}{v}，{u}在{q}{w}，但是{r}昨天{x}在{y}{z}",
          "{s} {v.past@s} {p} yesterday {t} and {w.past@s} {q} in the {u}, but {r} {z.past@r} {y} yesterday {x}",
-         "s|v s|w r|z", 300, "vw pq vz wz sr", s=PEOPLE, t=MORNING, p=study.DESKS, v=study.DESK_WORK, u=AFTERNOON,
+         "s|v s|w r|z", 60, "vw pq vz wz sr", s=PEOPLE, t=MORNING, p=study.DESKS, v=study.DESK_WORK, u=AFTERNOON,
          q=study.LOUNGES, w=study.LEISURE, r=PEOPLE, x=AFTERNOON, y=study.TABLES, z=study.SNACKS),
-    rule("{s}{v}{o}，{p}{w}{q}，{r}{u}{m}，{a}{b}{c}",
-         "{s} {v@s} {o}, {p} {w@p} {q}, {r} {u@r} {m}, and {a} {b@a} {c}",
-         "s|v|o p|w|q r|u|m a|b|c", 300, "sp pr sr as ap ar", s=PEOPLE, v=x.LIKING, o=courses.COURSES, p=PEOPLE,
-         w=x.LIKING, q=courses.COURSES, r=PEOPLE, u=x.LIKING, m=courses.COURSES, a=PEOPLE, b=x.LIKING,
-         c=courses.COURSES),
+    *(
+        rule("{s}{v}{o}，{p}{w}{q}，{r}{u}{m}，{a}{b}{c}",
+             "{s} {v@s} {o}, {p} {w@p} {q}, {r} {u@r} {m}, and {a} {b@a} {c}",
+             "s|v|o p|w|q r|u|m a|b|c", draws, "sp pr sr as ap ar", s=people, v=x.LIKING, o=taken, p=people,
+             w=x.LIKING, q=taken, r=people, u=x.LIKING, m=taken, a=people, b=x.LIKING, c=taken)
+        for people, taken, draws in ((PRONOUNS, SHORT, 300), (PEOPLE, courses.COURSES, 100))
+    ),
     rule("因为{e}门{o}很{a}，所以{s}{v}了它，但是{p}没{v}它",
          "because {e} {o.sg} is very {a}, {s} {v.past} it, but {p} didn't {v.base} it",
-         "e|o|a s|v|o p|v|o", 300, "sp", e=x.DEMONSTRATIVES, o=courses.NAMED, a=WELCOME, s=PEOPLE,
+         "e|o|a s|v|o p|v|o", 250, "sp", e=x.DEMONSTRATIVES, o=CHOICES, a=WELCOME, s=PEOPLE,
          v=courses.CHOOSE, p=PEOPLE),
-    rule("{s}{v}{e}门{o}很{a}，{p}{v}它很{b}，{r}{v}它很{c}",
-         "{s} {v@s} {e} {o.sg} is very {a}, {p} {v@p} it is very {b}, and {r} {v@r} it is very {c}",
-         "e|o|a e|o|b e|o|c", 300, "sp pr sr ab bc ac", s=PEOPLE, v=THINK, e=x.DEMONSTRATIVES, o=courses.NAMED,
-         a=courses.JUDGEMENTS, p=PEOPLE, b=courses.JUDGEMENTS, r=PEOPLE, c=courses.JUDGEMENTS),
+    *(
+        rule("{s}{v}{e}门{o}很{a}，{p}{v}它很{b}，{r}{v}它很{c}",
+             "{s} {v@s} {e} {o.sg} is very {a}, {p} {v@p} it is very {b}, and {r} {v@r} it is very {c}",
+             "e|o|a e|o|b e|o|c", draws, "sp pr sr ab bc ac", s=people, v=THINK, e=x.DEMONSTRATIVES, o=taken,
+             a=courses.JUDGEMENTS, p=people, b=courses.JUDGEMENTS, r=people, c=courses.JUDGEMENTS)
+        for people, taken, draws in ((PRONOUNS, (courses.COURSE,), 400), (PEOPLE, CHOICES, 100))
+    ),
 )
 # fmt: on
 
-RULES = (*REPORTS, *REASONS, *ROADBLOCKS, *CONTRASTS, *DAYS)
+RULES = (*REPORTS, *REASONS, *ROADBLOCKS, *CONTRASTS, *DAYS, *CHAINS)
