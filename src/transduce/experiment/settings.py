@@ -147,6 +147,17 @@ class Experiment(Config):
         return self
 
     @model_validator(mode="after")
+    def _positions_suffice(self) -> Experiment:
+        longest = self.data.filters.max_length + 1
+        if self.model.positions == "learned" and longest > self.model.max_positions:
+            raise ValueError(
+                f"model.max_positions = {self.model.max_positions} learned positions don't hold "
+                f"data.filters.max_length = {self.data.filters.max_length} tokens and an end mark: "
+                "raise the one or lower the other"
+            )
+        return self
+
+    @model_validator(mode="after")
     def _ties_agree(self) -> Experiment:
         if self.model.tie == "all" and not self.tokenizer.joint:
             raise ValueError(

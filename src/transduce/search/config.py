@@ -23,6 +23,9 @@ class DecodingConfig(Config):
     |Y| is the number of tokens of the output and counts its end mark."""
     max_extra: int = Field(default=50, ge=0)
     """Tokens by which output may be longer than its source, neither counting its end mark (paper 6.1)."""
+    max_source: int = Field(default=1000, ge=1)
+    """Tokens that a source may have, its end mark not counted; a longer text is refused, by number and length.
+    Attention takes memory by the square of it."""
     min_length: int = Field(default=0, ge=0)
     """Tokens before the end mark is allowed; where it is more than the greatest length, that one wins."""
     no_repeat_ngram: int = Field(default=0, ge=0)

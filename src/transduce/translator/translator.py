@@ -94,6 +94,7 @@ class Translator:
         owners = [i for i, parts in enumerate(lines) for _ in parts]
         contents = [content for parts in lines for content, _ in parts]
         sources = self.tokenizers.source.encode_batch([content.strip() for content in contents])
+        self._refuse_long(sources, owners, first, config)
         forced = None if prefixes is None else self.tokenizers.target.encode_batch([prefixes[i] for i in owners])
         with self.compute.autocast():
             found = self.task.decode(
@@ -112,6 +113,15 @@ class Translator:
                 join(text, [next(done) for _ in parts], [ending for _, ending in parts])
                 for text, parts in zip(texts, lines, strict=True)
             ]
+
+    def _refuse_long(self, sources: list[list[int]], owners: list[int], first: int, config: DecodingConfig) -> None:
+        most = min(config.max_source, (self.model.max_positions or config.max_source + 1) - 1)
+        for i, source in zip(owners, sources, strict=True):
+            if len(source) > most:
+                raise InputError(
+                    f"text {first + i + 1} has {len(source):,} tokens, more than the {most:,} of decoding.max_source "
+                    "or of the model's positions: split it into sentences, a line each"
+                )
 
     def _line(
         self,
