@@ -38,6 +38,9 @@ from transduce.text.pair import Tokenizers
 FORMAT = 1
 """Version of the folder's format; a newer one is refused by name."""
 
+END = "# end of the settings\n"
+"""Last line of experiment.toml: TOML that was cut between two lines would pass for whole, with other settings."""
+
 Tensors = Mapping[str, Tensor]
 
 
@@ -99,10 +102,14 @@ class RunFolder:
     def create(cls, path: Path, experiment: Experiment, tokenizers: Tokenizers) -> RunFolder:
         """A new folder; one that already holds something is refused, so that no run overwrites another."""
         cls.refuse_used(path)
-        path.mkdir(parents=True, exist_ok=True)
+        try:
+            path.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise RunError(f"{path}: cannot be made ({error.strerror}); name another folder with --run") from None
         tokenizers.save(path / "tokenizer.json")
-        write_text(path / "experiment.toml", to_toml(experiment))
-        return cls(path)
+        run = cls(path)
+        run.record(experiment)
+        return run
 
     @staticmethod
     def refuse_used(path: Path) -> None:
@@ -126,9 +133,16 @@ class RunFolder:
     def experiment(self) -> Experiment:
         path = self.path / "experiment.toml"
         try:
-            return parse(path.read_text(encoding="utf-8"), str(path))
+            text = path.read_bytes().decode("utf-8")
         except UnicodeDecodeError:
             raise RunError(f"{path}: not UTF-8") from None
+        if not text.endswith(END):
+            raise RunError(f"{path}: its last line, `{END.strip()}`, is missing: the file was cut; copy it again")
+        return parse(text, str(path))
+
+    def record(self, experiment: Experiment) -> None:
+        """Write the settings."""
+        write_text(self.path / "experiment.toml", to_toml(experiment) + END)
 
     @cached_property
     def tokenizers(self) -> Tokenizers:
@@ -165,6 +179,24 @@ class RunFolder:
                 continue
             return snapshot
         return None
+
+    def drop_damaged(self) -> list[Path]:
+        """Remove the checkpoints that are not whole; return where they were.
+
+        Raises RunError, and removes nothing, where none is whole.
+        """
+        checkpoints = self.checkpoints()
+        damaged = {}
+        for snapshot in checkpoints:
+            try:
+                snapshot.verify()
+            except RunError as error:
+                damaged[snapshot] = error
+        if damaged and len(damaged) == len(checkpoints):
+            raise RunError(f"{self.path}: no checkpoint is whole; of the newest: {damaged[checkpoints[-1]]}")
+        for snapshot in damaged:
+            self.drop_checkpoint(snapshot)
+        return [snapshot.folder for snapshot in damaged]
 
     def clean(self) -> None:
         """Finish or undo what a killed process left: called before a run is continued."""
@@ -208,7 +240,11 @@ def write_snapshot(folder: Path, tensors: Mapping[str, Tensors], state: Mapping[
             old = folder.with_name(f".old-{folder.name}")
             shutil.rmtree(old, ignore_errors=True)
             folder.rename(old)
-            part.rename(folder)
+            try:
+                part.rename(folder)
+            except OSError:
+                old.rename(folder)
+                raise
             shutil.rmtree(old)
         else:
             part.rename(folder)

@@ -135,7 +135,7 @@ class Experiment(Config):
     @classmethod
     def _fill_in_preset(cls, values: Any) -> Any:
         name = values.get("preset", "base") if isinstance(values, dict) else None
-        return merge(PRESETS[name], values) if name in PRESETS else values
+        return merge(PRESETS[name], values) if isinstance(name, str) and name in PRESETS else values
 
     @model_validator(mode="after")
     def _budgets_agree(self) -> Experiment:
@@ -154,6 +154,14 @@ class Experiment(Config):
                 f"model.max_positions = {self.model.max_positions} learned positions don't hold "
                 f"data.filters.max_length = {self.data.filters.max_length} tokens and an end mark: "
                 "raise the one or lower the other"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _best_is_measured(self) -> Experiment:
+        if self.training.best_by != "loss" and not self.validation.sentences:
+            raise ValueError(
+                f'training.best_by = "{self.training.best_by}" needs translations: set validation.sentences above 0'
             )
         return self
 

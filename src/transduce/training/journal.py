@@ -33,10 +33,15 @@ class Journal:
         return self.path.stat().st_size if self.path.exists() else 0
 
     def cut(self, size: int) -> None:
-        """Back to the first `size` bytes: to the moment of a checkpoint."""
-        if self.size() > size:
+        """Back to the first `size` bytes: to the moment of a checkpoint.
+
+        Where a power cut left fewer, back to the last whole line: half a line would spoil the next one.
+        """
+        content = self.path.read_bytes()[:size] if self.path.exists() else b""
+        whole = content[: content.rfind(b"\n") + 1]
+        if self.size() > len(whole):
             with self.path.open("r+b") as file:
-                file.truncate(size)
+                file.truncate(len(whole))
 
 
 def _board(folder: Path) -> Any:

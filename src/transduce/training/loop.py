@@ -159,8 +159,10 @@ class Trainer:
             self._refuse_nonfinite(past, float(value))
         self._unread.clear()
         rate = learning_rate(state.update, self.model.d_model, config)
+        if not self.world.leads:
+            return
         self.listener.updated(state, float(loss), rate, self.updates_in_all)
-        if state.update % config.log_every == 0 and self.world.leads:
+        if state.update % config.log_every == 0:
             self.journal.write("update", update=state.update, epoch=state.epoch, loss=float(loss), rate=rate,
                                target_tokens=state.target_tokens, seconds=round(state.seconds, 3))  # fmt: skip
 

@@ -1,0 +1,183 @@
+"""Training from an experiment to a finished run."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+
+from transduce.acceleration.allocator import keep_freed_memory
+from transduce.data.prepare import Prepared
+from transduce.data.report import Report
+from transduce.devices import Compute, resolve
+from transduce.errors import ConfigError
+from transduce.experiment import Experiment
+from transduce.experiment.load import apply_settings
+from transduce.models.contract import EncoderDecoder
+from transduce.recipe.results import TestResult, finish
+from transduce.recipe.text import learn_tokenizers, prepare_data, read_texts, record_data
+from transduce.run_folder import RunFolder
+from transduce.tasks.translate import Translate
+from transduce.text.pair import Tokenizers
+from transduce.text.word_vectors import load_word_vectors
+from transduce.training.distributed import World, join
+from transduce.training.loop import Listener, Trainer
+from transduce.training.validation import HeldOut, Validator
+
+FREE_TO_CHANGE = ("training.max_updates", "training.max_epochs", "training.max_minutes", "training.patience",
+                  "training.log_every", "validation.sentences", "compute.")  # fmt: skip
+"""Settings that a resumed run may change: they decide when it ends and where it computes, not what it learns."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How training ended."""
+
+    run: Path
+    reason: str
+    """Why it ended; empty if a signal interrupted it."""
+    signal: int
+    """The signal that interrupted it, or 0."""
+    tests: list[TestResult]
+
+
+@dataclass(frozen=True, slots=True)
+class Announcement:
+    """What a run is about to do, for whoever watches."""
+
+    report: Report
+    compute: Compute
+    parameters: int
+    vocabularies: tuple[int, int]
+    effective_batch: str
+    resumed_at: int
+
+
+class Watcher(Listener):
+    """A listener that also hears what goes before and after training. This one hears and does nothing."""
+
+    def preparing(self, what: str) -> None:
+        """Before a step that takes a while."""
+
+    def announced(self, announcement: Announcement) -> None:
+        """When everything is ready and the first update comes next."""
+
+
+def train(experiment: Experiment, run: Path | str, watcher: Watcher | None = None) -> Outcome:
+    """Train from the beginning into a new run folder, then average, test and draw the curve.
+
+    Raises InputError (exit code 2) for anything wrong in the experiment or its data before training starts.
+    """
+    watcher = watcher or Watcher()
+    path = Path(run)
+    compute, world = _start(experiment)
+    RunFolder.refuse_used(path)
+    if world.leads:
+        watcher.preparing("reading the training text and learning the tokenizer")
+        tokenizers = learn_tokenizers(experiment)
+        RunFolder.create(path, experiment, tokenizers)
+    world.wait()
+    return _go(RunFolder.open(path), experiment, compute, world, watcher, resumed=False)
+
+
+def resume(run: Path | str, settings: Iterable[str] = (), watcher: Watcher | None = None) -> Outcome:
+    """Continue a run from its newest whole checkpoint, as if it had never stopped.
+
+    `settings` may change when the run ends and where it computes; any other change is refused by name.
+    """
+    folder = RunFolder.open(Path(run))
+    experiment = folder.experiment
+    changed = apply_settings(experiment, settings, str(folder.path))
+    for setting in settings:
+        if not setting.startswith(FREE_TO_CHANGE):
+            raise ConfigError(
+                f"--set {setting}: a resumed run goes on as it began; only {', '.join(FREE_TO_CHANGE)}* may change. "
+                "Start a new run for another setting"
+            )
+    compute, world = _start(changed)
+    if world.leads:
+        folder.clean()
+    world.wait()
+    return _go(folder, changed, compute, world, watcher or Watcher(), resumed=True)
+
+
+def _start(experiment: Experiment) -> tuple[Compute, World]:
+    keep_freed_memory()
+    compute = resolve(experiment.compute)
+    return compute, join(compute.device)
+
+
+def _go(
+    run: RunFolder, experiment: Experiment, compute: Compute, world: World, watcher: Watcher, *, resumed: bool
+) -> Outcome:
+    watcher.preparing("encoding the text, or finding it encoded")
+    data = _prepare(run, experiment, world)
+    record_data(run, experiment, data, resumed)
+    task = Translate()
+    torch.manual_seed(experiment.training.seed)
+    model = build_model(experiment, run.tokenizers)
+    held_out = HeldOut(*read_texts(experiment.data.valid))
+    validator = Validator(held_out, run.tokenizers, task, experiment, compute)
+    trainer = Trainer(model, task, data.store, validator, run, experiment, compute, world, watcher)
+    if resumed and (snapshot := run.newest_whole()) is not None:
+        trainer.resume(snapshot)
+    elif resumed and world.leads:
+        trainer.journal.cut(0)
+    if world.leads:
+        watcher.announced(_announce(experiment, data.report, compute, model, run.tokenizers, trainer, world))
+    interruption = trainer.train()
+    if not trainer.state.finished or not world.leads:
+        return Outcome(run.path, trainer.state.finished, interruption.signal, [])
+    return Outcome(
+        run.path, trainer.state.finished, 0, finish(run, experiment, data, trainer, compute, watcher.preparing)
+    )
+
+
+def build_model(experiment: Experiment, tokenizers: Tokenizers) -> EncoderDecoder:
+    """The experiment's model with fresh weights (of torch's seed), or word vectors where it names some."""
+    model = experiment.model.build(tokenizers.source.size, tokenizers.target.size)
+    for path, side, embedding in (
+        (experiment.source_vectors, tokenizers.source, model.source_embedding),
+        (experiment.target_vectors, tokenizers.target, model.target_embedding),
+    ):
+        if path is not None:
+            load_word_vectors(path, side, embedding.weight, embedding.scale)
+    return model
+
+
+def _prepare(run: RunFolder, experiment: Experiment, world: World) -> Prepared:
+    """The encoded training text; the leading process makes it, the others find it made."""
+    if not world.leads:
+        world.wait()
+    prepared = prepare_data(experiment, run.tokenizers, run.path.parent / ".cache")
+    if world.leads:
+        world.wait()
+    return prepared
+
+
+def _announce(
+    experiment: Experiment,
+    report: Report,
+    compute: Compute,
+    model: EncoderDecoder,
+    tokenizers: Tokenizers,
+    trainer: Trainer,
+    world: World,
+) -> Announcement:
+    config = experiment.training
+    each = -(-config.accumulate // world.size)
+    batch = (
+        f"up to {config.batch_tokens * config.accumulate:,} padded tokens on either side an update "
+        f"({config.batch_tokens:,} a pass × {each} passes × {world.size} processes)"
+    )
+    parameters = sum(p.numel() for p in model.parameters())
+    sizes = (tokenizers.source.size, tokenizers.target.size)
+    return Announcement(report, compute, parameters, sizes, batch, trainer.state.update)
+
+
+def exit_code(outcome: Outcome) -> int:
+    """0 for a finished run; 128 + the signal, as shells have it, for an interrupted one."""
+    return 128 + outcome.signal if outcome.signal in (signal.SIGINT, signal.SIGTERM) else 0

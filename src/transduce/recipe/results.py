@@ -1,0 +1,104 @@
+"""What a finished run is worth: average, scores, curve, record."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from transduce import __version__
+from transduce.data.corpus import CorpusConfig, checksum
+from transduce.data.prepare import Prepared
+from transduce.devices import Compute, hardware
+from transduce.evaluation.scores import Score, score
+from transduce.experiment import Experiment
+from transduce.recipe.text import BUILTINS, read_texts
+from transduce.run_folder import RunFolder, write_snapshot, write_text
+from transduce.training.averaging import average_weights
+from transduce.training.curve import draw_curve
+from transduce.training.loop import Trainer
+from transduce.translator import Translator
+
+
+@dataclass(frozen=True, slots=True)
+class TestResult:
+    """Scores of one test set, and the first few outputs."""
+
+    name: str
+    scores: list[Score]
+    samples: list[dict[str, str]]
+
+
+def finish(
+    run: RunFolder,
+    experiment: Experiment,
+    data: Prepared,
+    trainer: Trainer,
+    compute: Compute,
+    preparing: Callable[[str], None],
+) -> list[TestResult]:
+    """Average the last checkpoints (6.1), score the test sets, record it all, draw the curve."""
+    snapshots = run.checkpoints()
+    weights = average_weights(snapshots)
+    steps = [int(s.state()["update"]) for s in snapshots]
+    write_snapshot(run.path / "average", {"weights": weights}, {"updates": steps})
+    tests = []
+    sums = {}
+    if experiment.data.test:
+        translator = Translator.load(run.path, compute=experiment.compute)
+        for name, corpus in experiment.data.test.items():
+            preparing(f"translating the test set `{name}`")
+            sums[name] = checksum([corpus], builtins=BUILTINS)
+            tests.append(_test(name, corpus, translator, experiment.target_language))
+    draw_curve(run.journal, run.path / "curve.png", experiment.name)
+    _record_results(run, experiment, data, trainer, compute, tests, sums)
+    return tests
+
+
+def _test(name: str, corpus: CorpusConfig, translator: Translator, language: str) -> TestResult:
+    sources, references = read_texts(corpus)
+    outputs = [translation.text for translation in translator.translate(sources)]
+    rows = [
+        {"source": s, "output": o, "reference": r} for s, o, r in zip(sources[:10], outputs, references, strict=False)
+    ]
+    return TestResult(name, score(outputs, [references], language=language), rows)
+
+
+def _record_results(
+    run: RunFolder,
+    experiment: Experiment,
+    data: Prepared,
+    trainer: Trainer,
+    compute: Compute,
+    tests: Sequence[TestResult],
+    sums: dict[str, str],
+) -> None:
+    state = trainer.state
+    results: dict[str, Any] = {
+        "tests": {
+            test.name: {
+                "scores": [{"name": s.name, "value": s.value, "signature": s.signature} for s in test.scores],
+                "sha256": sums[test.name],
+                "decoding": experiment.decoding.model_dump(),
+                "samples": test.samples,
+            }
+            for test in tests
+        },
+        "seed": experiment.training.seed,
+        "updates": state.update,
+        "finished": state.finished,
+        "best_update": state.best_update,
+        "source_tokens": state.source_tokens,
+        "target_tokens": state.target_tokens,
+        "training_flops": state.flops,
+        "training_seconds": round(state.seconds, 1),
+        "parameters": sum(p.numel() for p in trainer.model.parameters()),
+        "data_sha256": {"train": data.checksum, "valid": checksum([experiment.data.valid], builtins=BUILTINS)},
+        "compute": str(compute),
+        "hardware": hardware(),
+        "transduce": __version__,
+        "ended": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+    }
+    write_text(run.path / "results.json", json.dumps(results, ensure_ascii=False, indent=1) + "\n")
