@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from transduce.acceleration.threads import wait_passively
 from transduce.errors import TransduceError
 
 app = typer.Typer(
@@ -116,7 +117,7 @@ def translate(
     from transduce.commands.translate import Output, run_translate
 
     options = {
-        "beam": beam, "nbest": nbest if nbest > 1 else None, "length_penalty": length_penalty, "max_extra": max_extra,
+        "beam": beam, "nbest": nbest if nbest != 1 else None, "length_penalty": length_penalty, "max_extra": max_extra,
         "min_length": min_length, "no_repeat_ngram": no_repeat_ngram, "sample": sample or None,
         "temperature": temperature, "top_k": top_k, "top_p": top_p, "seed": seed, "unknown": unknown,
     }  # fmt: skip
@@ -202,6 +203,7 @@ def _root(
 
 def main() -> None:
     """Run the command line; print our own errors without a traceback."""
+    wait_passively()
     # Any locale: output is UTF-8, so that no terminal setting can break a translation.
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(encoding="utf-8", errors="replace", newline="\n")  # type: ignore[union-attr]

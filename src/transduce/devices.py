@@ -24,7 +24,7 @@ class ComputeConfig(Config):
     precision: Literal["auto", "fp32", "bf16"] = "auto"
     """fp32, or bf16 autocast; auto is bf16 on a CUDA card that has it, else fp32."""
     threads: int = Field(0, ge=0)
-    """CPU threads of this process; 0 = as many as the cores it may use."""
+    """CPU threads of this process; 0 = as many as the cores it may use, shared among torchrun's processes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,9 +57,14 @@ def resolve(config: ComputeConfig) -> Compute:
     precision = config.precision
     if precision == "auto":
         precision = "bf16" if device == "cuda" and torch.cuda.is_bf16_supported() else "fp32"
-    threads = config.threads or usable_cores()
+    # torchrun numbers the processes of a machine: each takes its own card and its share of the cores.
+    number, processes = (int(os.environ.get(name, n)) for name, n in (("LOCAL_RANK", 0), ("LOCAL_WORLD_SIZE", 1)))
+    threads = config.threads or max(1, usable_cores() // processes)
     torch.set_num_threads(threads)
-    return Compute(torch.device(device), precision, threads)
+    if device != "cuda":
+        return Compute(torch.device(device), precision, threads)
+    torch.cuda.set_device(number)
+    return Compute(torch.device(device, number), precision, threads)
 
 
 def usable_cores() -> int:

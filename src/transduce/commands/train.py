@@ -11,6 +11,7 @@ from transduce.commands.progress import TerminalWatcher
 from transduce.errors import ConfigError
 from transduce.recipe import Outcome, exit_code, load_experiment, resume, train
 from transduce.run_folder import RunFolder
+from transduce.training.distributed import leads
 
 
 def run_train(experiment: Path | None, run: Path | None, settings: Sequence[str], resumed: Path | None) -> int:
@@ -32,6 +33,8 @@ def run_train(experiment: Path | None, run: Path | None, settings: Sequence[str]
 
 def report(outcome: Outcome, watcher: TerminalWatcher) -> int:
     """Say how training ended, with scores on standard output. Returns the exit code."""
+    if not leads():
+        return exit_code(outcome)
     if outcome.signal:
         watcher.say(f"interrupted and saved; continue with: transduce train --resume {outcome.run}")
         return exit_code(outcome)

@@ -60,6 +60,11 @@ class World:
         return [bool(flag) for flag in value.tolist()]
 
 
+def leads() -> bool:
+    """Whether this process is the one that reports: known from torchrun's environment before it joins."""
+    return os.environ.get("RANK", "0") == "0"
+
+
 def join(device: torch.device) -> World:
     """The world that torchrun's environment describes; a world of one without it."""
     if "WORLD_SIZE" not in os.environ or int(os.environ["WORLD_SIZE"]) == 1:
