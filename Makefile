@@ -8,7 +8,7 @@ BIN := $(VENV)/bin
 # Extra words for pip, such as where to take another build of torch from.
 PIP_OPTIONS ?=
 
-.PHONY: demo test test-slow check format clean
+.PHONY: demo test test-slow check format ship-demo clean
 
 demo: $(VENV)/.installed
 	$(BIN)/transduce demo
@@ -39,6 +39,14 @@ $(VENV)/.installed: pyproject.toml constraints.txt
 $(VENV)/.installed-dev: $(VENV)/.installed
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check $(PIP_OPTIONS) -c constraints.txt -e '.[dev]'
 	touch $@
+
+# Trains the demo and puts the run where it ships with the package. Needed when the demo's text, its experiment
+# or the run folder's format changes: a test tells.
+ship-demo: $(VENV)/.installed
+	rm -rf build/demo src/transduce/demo/run
+	$(BIN)/transduce demo --run build/demo
+	mkdir -p src/transduce/demo/run
+	cd build/demo && cp -R experiment.toml tokenizer.json data.json journal.jsonl results.json average ../../src/transduce/demo/run/
 
 clean:
 	rm -rf $(VENV) runs dist build .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -83,7 +83,7 @@ class Snapshot:
 
     def _manifest(self) -> dict[str, str]:
         path = self.folder / "manifest.json"
-        manifest = _read_json(path)
+        manifest = read_json(path)
         if manifest.get("format") != FORMAT:
             raise RunError(f"{path}: format {manifest.get('format')!r}, this version of transduce reads {FORMAT}")
         files = manifest.get("files")
@@ -306,11 +306,12 @@ def _sync_folder(path: Path) -> None:
         os.close(descriptor)
 
 
-def _read_json(path: Path) -> dict[str, Any]:
+def read_json(path: Path) -> dict[str, Any]:
+    """A JSON object from a file of a run. Raises RunError."""
     try:
         value = json.loads(path.read_bytes())
     except FileNotFoundError:
-        raise RunError(f"{path}: missing, so the snapshot is incomplete") from None
+        raise RunError(f"{path}: missing, so the run is incomplete") from None
     except (OSError, ValueError) as error:
         raise RunError(f"{path}: not readable as JSON ({error})") from None
     if not isinstance(value, dict):

@@ -12,7 +12,7 @@ from typing import Any
 import typer
 
 from transduce.commands.loading import load_translator
-from transduce.errors import DataError
+from transduce.errors import ConfigError, DataError
 from transduce.evaluation.scores import score
 from transduce.run_folder import write_text
 from transduce.text.lines import read_lines
@@ -37,6 +37,8 @@ def run_evaluate(
             raise DataError(f"{source} and {path} differ in their number of lines: {len(sources)} vs {len(lines)}")
     if not sources:
         raise DataError("the test has no lines", path=source)
+    if output is not None and (output.is_dir() or not output.parent.is_dir()):
+        raise ConfigError(f"--output {output}: expected a file in a folder that is there")
     translator = load_translator(runs, weights, device, threads)
     translator.decoding(**options)
     outputs: list[str] = []

@@ -12,6 +12,7 @@ from rich.progress import BarColumn, Progress, TaskID, TextColumn
 from transduce.experiment import Experiment, ProbeConfig
 from transduce.recipe import Announcement, Watcher
 from transduce.run_folder import Snapshot
+from transduce.training.distributed import leads
 from transduce.training.state import TrainingState
 from transduce.training.validation import Validation
 
@@ -25,7 +26,7 @@ class TerminalWatcher(Watcher):
     """One live line on a terminal, a plain line every so often elsewhere; both on standard error."""
 
     def __init__(self, experiment: Experiment, console: Console | None = None) -> None:
-        self.console = console or Console(stderr=True, highlight=False, soft_wrap=True)
+        self.console = console or Console(stderr=True, highlight=False, soft_wrap=True, quiet=not leads())
         self.probes: Sequence[ProbeConfig] = experiment.validation.probes
         self.validations: list[tuple[int, Validation]] = []
         self._recent: deque[tuple[int, float]] = deque(maxlen=WINDOW)
@@ -48,6 +49,9 @@ class TerminalWatcher(Watcher):
     def preparing(self, what: str) -> None:
         self._progress.stop()
         self.say(f"{what} …")
+
+    def noticed(self, what: str) -> None:
+        self.say(what)
 
     def announced(self, announcement: Announcement) -> None:
         a = announcement

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from transduce.commands.loading import load_translator
-from transduce.errors import ConfigError, TransduceError
+from transduce.errors import ConfigError
 from transduce.text.lines import Line, iterate_lines, open_binary, repair
 from transduce.translator import Translation, Translator
 
@@ -81,7 +81,8 @@ def run_translate(
         translator = load_translator(runs, weights, device, threads)
         translator.decoding(**options)
         out = stack.enter_context(output.open())
-        _translate_all(translator, chunks, out, output, prefix, options)
+        forced = None if prefix is None else repair(_typed(prefix))[0]
+        _translate_all(translator, chunks, out, output, forced, options)
 
 
 def _translate_all(
@@ -124,7 +125,12 @@ def _translate_all(
 
 
 def _argument(text: str, number: int) -> Line:
-    return Line(text.encode("utf-8", "replace"), b"\n", number)
+    return Line(_typed(text), b"\n", number)
+
+
+def _typed(text: str) -> bytes:
+    """An argument in UTF-8; in the C locale Python hands each byte beyond ASCII over as a lone surrogate."""
+    return text.encode("utf-8", "surrogateescape")
 
 
 def _chunks(lines: Iterable[Line], size: int) -> Iterator[list[Line]]:
@@ -140,14 +146,14 @@ def _chunks(lines: Iterable[Line], size: int) -> Iterator[list[Line]]:
 
 def _as_they_come(lines: Iterator[Line], size: int) -> Iterator[list[Line]]:
     """What has arrived so far, at most `size` lines: a line typed at a terminal is answered at once."""
-    arrived: queue.Queue[Line | TransduceError | None] = queue.Queue(maxsize=4 * size)
+    arrived: queue.Queue[Line | Exception | None] = queue.Queue(maxsize=4 * size)
 
     def read() -> None:
         try:
             for line in lines:
                 arrived.put(line)
             arrived.put(None)
-        except TransduceError as error:
+        except Exception as error:  # whatever it is, the main thread must not wait for ever
             arrived.put(error)
 
     threading.Thread(target=read, daemon=True).start()
@@ -161,7 +167,7 @@ def _as_they_come(lines: Iterator[Line], size: int) -> Iterator[list[Line]]:
             item = arrived.get()
         if chunk:
             yield chunk
-        if isinstance(item, TransduceError):
+        if isinstance(item, Exception):
             raise item
         if item is None:
             return

@@ -9,7 +9,18 @@ from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.chrf import CHRF
 from sacrebleu.metrics.ter import TER
 
+from transduce.config import Config
 from transduce.errors import DataError
+
+
+class ScoringConfig(Config):
+    """How output is compared with references. Scores by different rules are not comparable."""
+
+    lowercase: bool = False
+    """Compare without regard to case, as many older papers do."""
+    tokenized: bool = False
+    """The text is already split into tokens: BLEU counts what stands between spaces. For comparison with
+    older papers; the score is no one's but theirs, and its signature says tok:none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +40,7 @@ def score(
     references: Sequence[Sequence[str]],
     *,
     language: str = "",
+    scoring: ScoringConfig | None = None,
     metrics: Sequence[str] = ("bleu", "chrf", "ter"),
 ) -> list[Score]:
     """Score a corpus. `references` holds one list per reference set, each as long as `hypotheses`.
@@ -45,10 +57,14 @@ def score(
             )
     if not hypotheses:
         raise DataError("there is nothing to score: the test has no lines")
+    scoring = scoring or ScoringConfig()
+    tokeniser = "none" if scoring.tokenized else _tokeniser(language)
+    by_character = _tokeniser(language) != "13a"
     calculators = {
-        "bleu": BLEU(tokenize=_tokeniser(language)),
-        "chrf": CHRF(),
-        "ter": TER(asian_support=_tokeniser(language) != "13a", normalized=_tokeniser(language) != "13a"),
+        # `force` takes back sacreBLEU's warning that the text looks tokenised, where that was said before.
+        "bleu": BLEU(tokenize=tokeniser, lowercase=scoring.lowercase, force=scoring.tokenized),
+        "chrf": CHRF(lowercase=scoring.lowercase),
+        "ter": TER(asian_support=by_character, normalized=by_character, case_sensitive=not scoring.lowercase),
     }
     results = []
     for name in metrics:

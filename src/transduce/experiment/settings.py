@@ -11,6 +11,7 @@ from transduce.config import Config
 from transduce.data.corpus import CorpusConfig
 from transduce.data.filters import FilterConfig
 from transduce.devices import ComputeConfig
+from transduce.evaluation.scores import ScoringConfig
 from transduce.experiment.presets import PRESETS, PresetName, merge
 from transduce.models import ModelConfig, TransformerConfig
 from transduce.search.config import DecodingConfig
@@ -125,6 +126,7 @@ class Experiment(Config):
     training: TrainingConfig = TrainingConfig()
     validation: ValidationConfig = ValidationConfig()
     decoding: DecodingConfig = DecodingConfig()
+    scoring: ScoringConfig = ScoringConfig()
     compute: ComputeConfig = ComputeConfig()
     source_vectors: Path | None = None
     """Word vectors (word2vec text format) that the source embedding starts from (article 1.2)."""

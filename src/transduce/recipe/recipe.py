@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import signal
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -13,7 +14,7 @@ from transduce.acceleration.allocator import keep_freed_memory
 from transduce.data.prepare import Prepared
 from transduce.data.report import Report
 from transduce.devices import Compute, resolve
-from transduce.errors import ConfigError
+from transduce.errors import ConfigError, InputError
 from transduce.experiment import Experiment
 from transduce.experiment.load import apply_settings
 from transduce.models.contract import EncoderDecoder
@@ -62,6 +63,9 @@ class Watcher(Listener):
     def preparing(self, what: str) -> None:
         """Before a step that takes a while."""
 
+    def noticed(self, what: str) -> None:
+        """What the user should know."""
+
     def announced(self, announcement: Announcement) -> None:
         """When everything is ready and the first update comes next."""
 
@@ -80,7 +84,14 @@ def train(experiment: Experiment, run: Path | str, watcher: Watcher | None = Non
         tokenizers = learn_tokenizers(experiment)
         RunFolder.create(path, experiment, tokenizers)
     world.wait()
-    return _go(RunFolder.open(path), experiment, compute, world, watcher, resumed=False)
+    folder = RunFolder.open(path)
+    try:
+        return _go(folder, experiment, compute, world, watcher, resumed=False)
+    except InputError:
+        # What is wrong in the data will be mended; the next try must find the name free.
+        if world.leads and not folder.checkpoints():
+            shutil.rmtree(path)
+        raise
 
 
 def resume(run: Path | str, settings: Iterable[str] = (), watcher: Watcher | None = None) -> Outcome:
@@ -97,11 +108,21 @@ def resume(run: Path | str, settings: Iterable[str] = (), watcher: Watcher | Non
                 f"--set {setting}: a resumed run goes on as it began; only {', '.join(FREE_TO_CHANGE)}* may change. "
                 "Start a new run for another setting"
             )
+    if changed.training.decay == "linear" and changed.training.max_updates != experiment.training.max_updates:
+        raise ConfigError(
+            '--set training.max_updates: training.decay = "linear" ends there, so another number would have changed '
+            "what was learned so far; start a new run, or let max_epochs, max_minutes or patience end this one"
+        )
+    watcher = watcher or Watcher()
     compute, world = _start(changed)
     if world.leads:
         folder.clean()
+        for damaged in folder.drop_damaged():
+            watcher.noticed(f"{damaged} was damaged and is removed: going on from an earlier checkpoint")
+        if changed != experiment:
+            folder.record(changed)
     world.wait()
-    return _go(folder, changed, compute, world, watcher or Watcher(), resumed=True)
+    return _go(folder, changed, compute, world, watcher, resumed=True)
 
 
 def _start(experiment: Experiment) -> tuple[Compute, World]:
@@ -115,7 +136,8 @@ def _go(
 ) -> Outcome:
     watcher.preparing("encoding the text, or finding it encoded")
     data = _prepare(run, experiment, world)
-    record_data(run, experiment, data, resumed)
+    if world.leads:
+        record_data(run, experiment, data, resumed)
     task = Translate()
     torch.manual_seed(experiment.training.seed)
     model = build_model(experiment, run.tokenizers)

@@ -51,19 +51,21 @@ def finish(
         for name, corpus in experiment.data.test.items():
             preparing(f"translating the test set `{name}`")
             sums[name] = checksum([corpus], builtins=BUILTINS)
-            tests.append(_test(name, corpus, translator, experiment.target_language))
+            tests.append(_test(name, corpus, translator, experiment))
     draw_curve(run.journal, run.path / "curve.png", experiment.name)
     _record_results(run, experiment, data, trainer, compute, tests, sums)
     return tests
 
 
-def _test(name: str, corpus: CorpusConfig, translator: Translator, language: str) -> TestResult:
-    sources, references = read_texts(corpus)
+def _test(name: str, corpus: CorpusConfig, translator: Translator, experiment: Experiment) -> TestResult:
+    sources, targets = read_texts(corpus)
+    references = [translator.tokenizers.target.plain(text) for text in targets]
     outputs = [translation.text for translation in translator.translate(sources)]
     rows = [
         {"source": s, "output": o, "reference": r} for s, o, r in zip(sources[:10], outputs, references, strict=False)
     ]
-    return TestResult(name, score(outputs, [references], language=language), rows)
+    scores = score(outputs, [references], language=experiment.target_language, scoring=experiment.scoring)
+    return TestResult(name, scores, rows)
 
 
 def _record_results(

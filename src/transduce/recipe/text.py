@@ -15,7 +15,7 @@ from transduce.errors import DataError, RunError
 from transduce.experiment import Experiment
 from transduce.experiment.load import Loaded
 from transduce.experiment.load import load as load_with
-from transduce.run_folder import RunFolder, write_text
+from transduce.run_folder import RunFolder, read_json, write_text
 from transduce.text.pair import Tokenizers
 
 BUILTINS: Builtins = {
@@ -61,7 +61,7 @@ def record_data(run: RunFolder, experiment: Experiment, data: Prepared, resumed:
     path = run.path / "data.json"
     checksums = {"train": data.checksum, "valid": checksum([experiment.data.valid], builtins=BUILTINS)}
     if resumed and path.exists():
-        before = json.loads(path.read_bytes())["sha256"]
+        before = read_json(path).get("sha256", {})
         changed = [name for name in checksums if checksums[name] != before.get(name)]
         if changed:
             raise RunError(

@@ -15,7 +15,7 @@ from transduce.text.bpe import ByteBPE
 from transduce.text.lines import safe
 from transduce.text.nfkc import clusters, nfkc
 from transduce.text.specials import NAMES, RESERVED, UNK
-from transduce.text.vocabulary import MOST_PIECES, PieceVocabulary, Vocabulary
+from transduce.text.vocabulary import MOST_PIECES, PieceVocabulary, Vocabulary, join_pieces
 
 UNKNOWN_MARK = "⁇"
 """What stands in output for a piece that the vocabulary lacks (U+2047)."""
@@ -159,6 +159,10 @@ class Tokenizer:
         """The characters or words of a text that the vocabulary lacks, in order, with repeats."""
         clean = self.normalise(text)
         return [clean[start:end] for id, start, end in self.vocabulary.spans(clean) if id == UNK]
+
+    def plain(self, text: str) -> str:
+        """A given text as `decode` would write it: ready-made pieces joined, any other text as it is."""
+        return join_pieces(text) if self.config.kind == "pieces" else text
 
     def export(self) -> str:
         """The vocabulary as text for reading: a line for each id, in order, `size` lines in all."""

@@ -109,7 +109,7 @@ class PieceVocabulary(Vocabulary):
         if self.kind == "character":
             return "".join(pieces)
         text = " ".join(pieces)
-        return _CONTINUED.sub("", text) if self.kind == "pieces" else text
+        return join_pieces(text) if self.kind == "pieces" else text
 
     def _piece(self, id: int, unknown: Iterator[str]) -> str:
         return next(unknown) if id == UNK else self._pieces[id - RESERVED]
@@ -119,6 +119,11 @@ class PieceVocabulary(Vocabulary):
 
     def content(self) -> list[str]:
         return list(self._pieces)
+
+
+def join_pieces(text: str) -> str:
+    """Words again from ready-made pieces: `@@ ` joins a piece to the next one."""
+    return _CONTINUED.sub("", text)
 
 
 def readable(text: str) -> str:

@@ -170,10 +170,15 @@ class Trainer:
         if math.isfinite(loss):
             return
         lines = ", ".join(str(self.store.line(int(i))) for i in np.concatenate(update.micro_batches)[:5])
-        last = self.run.newest_whole()
-        raise TrainingError(
+        raise self._diverged(
             f"the loss is {loss} in epoch {update.epoch + 1}, update {update.index + 1} of it (lines {lines}, … of "
-            f"the training text); the last good checkpoint is {last.folder if last else 'none yet'}. "
+            "the training text)"
+        )
+
+    def _diverged(self, what: str) -> TrainingError:
+        last = self.run.newest_whole()
+        return TrainingError(
+            f"{what}; the last good checkpoint is {last.folder if last else 'none yet'}. "
             "A lower training.learning_rate, a longer training.warmup or training.clip_norm = 1.0 helps most often"
         )
 
@@ -183,7 +188,7 @@ class Trainer:
             return
         validation = self.validator(self.model)
         if not math.isfinite(validation.loss):
-            raise TrainingError(f"the validation loss is {validation.loss} at update {state.update}")
+            raise self._diverged(f"the validation loss is {validation.loss} at update {state.update}")
         improved = state.judge(validation.goodness(config.best_by), config.min_change)
         if improved:
             write_snapshot(self.run.path / "best", {"weights": self._weights()}, {"update": state.update})
@@ -195,6 +200,9 @@ class Trainer:
     def _save(self) -> None:
         if not self.world.leads:
             return
+        # The loss of an update says nothing about the weights after it.
+        if not all(bool(parameter.isfinite().all()) for parameter in self.model.parameters()):
+            raise self._diverged(f"a weight is no longer finite at update {self.state.update}")
         self.state.journal_bytes = self.journal.size()
         tensors = {"weights": self._weights(), "optimizer": optimizer_tensors(self.model, self.optimizer)}
         snapshot = self.run.save_checkpoint(self.state.update, tensors, self.state.to_json())

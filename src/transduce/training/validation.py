@@ -100,8 +100,9 @@ class Validator:
         outputs = [self.tokenizers.target.decode(hypotheses[0].ids) for hypotheses in found]
         bleu, chrf = score(
             outputs,
-            [self.held_out.targets[:n]],
+            [[self.tokenizers.target.plain(text) for text in self.held_out.targets[:n]]],
             language=self.experiment.target_language,
+            scoring=self.experiment.scoring,
             metrics=("bleu", "chrf"),
         )
         return bleu.value, chrf.value

@@ -57,9 +57,12 @@ def links(
 def copies(weights: Float[Tensor, "t s"], tokenizers: Tokenizers, source_text: str, target: Sequence[int]) -> list[str]:
     """For each unknown token of the target, the text of the source piece that it attends to most.
 
-    Pieces without a letter or a digit are passed over: punctuation attracts attention, but is no word.
+    Known pieces without a letter or a digit are passed over: punctuation attracts attention, but is no word.
     """
-    texts = [source_text[piece.start : piece.end] for piece in tokenizers.source.pieces(source_text)]
-    is_word = torch.tensor([any(c.isalnum() for c in text) for text in texts])
+    pieces = tokenizers.source.pieces(source_text)
+    texts = [source_text[piece.start : piece.end] for piece in pieces]
+    is_word = torch.tensor(
+        [piece.id == UNK or any(c.isalnum() for c in text) for piece, text in zip(pieces, texts, strict=True)]
+    )
     best = (weights.masked_fill(~is_word, -1.0) if is_word.any() else weights).argmax(1)
     return [texts[int(best[i])] for i, id in enumerate(target) if id == UNK]

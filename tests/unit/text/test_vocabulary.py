@@ -7,6 +7,7 @@ from itertools import repeat
 import pytest
 
 from transduce.text.specials import BOS, EOS, PAD, RESERVED, UNK
+from transduce.text.tokenizer import Tokenizer, TokenizerConfig
 from transduce.text.vocabulary import LONGEST_PIECE, PieceVocabulary, one_line, readable
 
 
@@ -65,3 +66,17 @@ def test_readable_and_one_line() -> None:
     assert readable("水 a") == "水 a"
     assert readable("a\u200cb\u2028\n") == "a<U+200C>b<U+2028><U+000A>"
     assert one_line("a\0b\rc\nd") == "a b c d"
+
+
+def test_given_pieces_are_joined_as_decoding_joins_them() -> None:
+    config = TokenizerConfig(kind="pieces", vocabulary=100, if_too_large="shrink")
+    tokenizer = Tokenizer.train(config, ["low@@ er new@@ est"])
+    text = "low@@ er @ new@@ est low@@"
+    assert (
+        tokenizer.plain("low@@ er new@@ est")
+        == tokenizer.decode(tokenizer.encode("low@@ er new@@ est"))
+        == "lower newest"
+    )
+    assert tokenizer.plain(text) == "lower @ newest low"
+    words = Tokenizer.train(TokenizerConfig(kind="word", vocabulary=100, if_too_large="shrink"), [text])
+    assert words.plain(text) == text

@@ -1,0 +1,112 @@
+"""Every model and its variations, small: what the contract tests run over.
+
+A new model joins the union `ModelConfig` and this list; `test_registry` holds the two together.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import nn
+
+from transduce.data.batch import Stream
+from transduce.models import ModelConfig, TransformerConfig
+from transduce.text.specials import BOS, RESERVED
+
+# A different prime for each axis, so that a swapped axis cannot hide.
+BATCH, SOURCE, TARGET = 3, 11, 7
+SOURCE_VOCABULARY, TARGET_VOCABULARY = 37, 41
+POSITIONS = 31
+
+
+@dataclass(frozen=True)
+class Variation:
+    name: str
+    config: ModelConfig
+
+    def build(self, *vocabularies: int) -> Any:
+        """A model in eval mode whose every weight counts: biases and gains are no longer 0 and 1."""
+        if not vocabularies:
+            joint = getattr(self.config, "tie", "none") == "all"
+            vocabularies = (SOURCE_VOCABULARY, SOURCE_VOCABULARY if joint else TARGET_VOCABULARY)
+        return shaken(self.config.build(*vocabularies)).eval()
+
+
+def shaken(model: nn.Module) -> nn.Module:
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.add_(torch.randn_like(parameter), alpha=0.1)
+    return model
+
+
+def _transformer(name: str, **changes: Any) -> Variation:
+    sizes = {
+        "encoder_layers": 2, "decoder_layers": 2, "d_model": 26, "d_ff": 29, "heads": 2, "dropout": 0.0,
+        "max_positions": POSITIONS,
+    }  # fmt: skip
+    return Variation(name, TransformerConfig(**{**sizes, **changes}))
+
+
+VARIATIONS = (
+    _transformer("transformer"),
+    _transformer("pre-norm", norm="pre"),
+    _transformer("no-norm", norm="none"),
+    # One layer each: without residuals two forget what stands where so far that whole outputs tie.
+    _transformer("no-residual", residual=False, encoder_layers=1, decoder_layers=1),
+    _transformer("learned-positions", positions="learned"),
+    _transformer("scalar-positions", positions="scalar"),
+    _transformer("no-positions", positions="none"),
+    _transformer("gelu", activation="gelu"),
+    _transformer("swiglu", activation="swiglu"),
+    _transformer("d_k-not-d_v", d_model=19, d_k=5, d_v=13),
+    _transformer("tied-target", tie="target"),
+    _transformer("untied", tie="none", norm="pre", d_model=19, d_k=17, d_v=5),
+    _transformer("one-and-three-layers", encoder_layers=1, decoder_layers=3),
+)
+
+
+def having(capability: str) -> list[Variation]:
+    """The variations whose model declares a capability."""
+    return [v for v in VARIATIONS if capability in type(v.config.build(RESERVED, RESERVED)).capabilities]
+
+
+@dataclass(frozen=True)
+class Example:
+    """A padded batch of random text for a model: `previous` begins with BOS and is nowhere padded."""
+
+    source: Stream
+    previous: torch.Tensor
+
+
+def example(model: Any, lengths: tuple[int, ...] = (SOURCE, 5, 2), target: int = TARGET) -> Example:
+    rows = [random_text(SOURCE_VOCABULARY, n) for n in lengths]
+    starts = torch.full((len(rows), 1), BOS)
+    text = torch.randint(RESERVED, model.vocabulary, (len(rows), target - 1))
+    return Example(Stream.pad(rows), torch.cat([starts, text], dim=1))
+
+
+def random_text(vocabulary: int, length: int) -> list[int]:
+    return torch.randint(RESERVED, vocabulary, (length,)).tolist()
+
+
+def teacher_forced(model: Any, given: Example) -> torch.Tensor:
+    """Logits [b t v] in one pass."""
+    return model(given.source.ids, given.source.lengths, given.previous)
+
+
+def stepped(model: Any, given: Example) -> torch.Tensor:
+    """Logits [b t v], one token at a time."""
+    state = model.start(model.encode(given.source.ids, given.source.lengths), given.previous.shape[1])
+    steps = []
+    for t in range(given.previous.shape[1]):
+        logits, state = model.step(given.previous[:, t], state)
+        steps.append(logits)
+    return torch.stack(steps, dim=1)
+
+
+def close(actual: torch.Tensor, expected: torch.Tensor) -> None:
+    """Equal to 1e-5 of the largest value: without normalisation logits grow, and fp32's rounding with them."""
+    scale = max(1.0, float(expected.detach().abs().max()))
+    torch.testing.assert_close(actual, expected, rtol=0, atol=1e-5 * scale)

@@ -1,0 +1,26 @@
+"""What the tests of the command line share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.command import InProcess
+from tests.support.copy_run import tiny_experiment
+from transduce.experiment.load import to_toml
+
+
+@pytest.fixture
+def cli(
+    monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes], unchecked_shapes: None
+) -> InProcess:
+    return InProcess(monkeypatch, capfdbinary)
+
+
+@pytest.fixture
+def experiment(tmp_path: Path) -> Path:
+    """An experiment file that trains in a moment; its text lies beside it."""
+    path = tmp_path / "experiment.toml"
+    path.write_text(to_toml(tiny_experiment(tmp_path)), encoding="utf-8")
+    return path

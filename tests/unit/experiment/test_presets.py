@@ -1,0 +1,87 @@
+"""Presets: chosen by corpus size with a reason, filled in under what the experiment says."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from transduce.experiment import Experiment
+from transduce.experiment.load import parse, to_toml
+from transduce.experiment.presets import PRESETS, choose, merge
+
+DATA: dict[str, Any] = {
+    "train": [{"source": "/a/train.zh", "target": "/a/train.en", "weight": 2.0}, {"tsv": "/a/more.tsv"}],
+    "valid": {"jsonl": "/a/valid.jsonl", "source_field": "zh", "target_field": "en"},
+    "test": {"news": {"builtin": "demo-test"}},
+}
+
+
+@pytest.mark.parametrize(
+    ("pairs", "name", "reason"),
+    [
+        (0, "tiny", "0 training pairs are under 100,000"),
+        (99_999, "tiny", "99,999 training pairs are under 100,000"),
+        (100_000, "small", "100,000 training pairs are under 1,000,000"),
+        (999_999, "small", "999,999 training pairs are under 1,000,000"),
+        (1_000_000, "base", "1,000,000 training pairs are enough"),
+        (10**9, "base", "1,000,000,000 training pairs are enough"),
+    ],
+)
+def test_the_preset_follows_from_the_number_of_pairs(pairs: int, name: str, reason: str) -> None:
+    chosen, why = choose(pairs)
+    assert chosen == name
+    assert why.startswith(reason)
+
+
+def test_base_and_big_are_the_papers_models() -> None:
+    base, big = (Experiment.model_validate({"preset": name, "data": DATA}) for name in ("base", "big"))
+    m = base.model
+    assert (m.encoder_layers, m.decoder_layers, m.d_model, m.d_ff, m.heads, m.dropout) == (6, 6, 512, 2048, 8, 0.1)
+    m = big.model
+    assert (m.encoder_layers, m.decoder_layers, m.d_model, m.d_ff, m.heads, m.dropout) == (6, 6, 1024, 4096, 16, 0.3)
+    for experiment in (base, big):
+        t = experiment.training
+        assert experiment.tokenizer.vocabulary == 37000
+        assert (t.adam_beta1, t.adam_beta2, t.adam_epsilon) == (0.9, 0.98, 1e-9)
+        assert (t.warmup, t.learning_rate, t.label_smoothing, t.clip_norm) == (4000, 0, 0.1, 0)
+        assert t.update_tokens == 25000
+    assert (base.training.average, base.training.max_updates) == (5, 100_000)
+    assert (big.training.average, big.training.max_updates) == (20, 300_000)
+
+
+def test_what_the_experiment_says_lies_over_the_preset() -> None:
+    experiment = Experiment.model_validate({"preset": "big", "data": DATA, "model": {"d_ff": 77}})
+    assert experiment.model.d_ff == 77
+    assert experiment.model.d_model == PRESETS["big"]["model"]["d_model"] == 1024
+
+
+def test_merge_goes_table_by_table_and_changes_neither() -> None:
+    under = {"a": {"x": 1, "y": 2}, "b": 3, "c": {"z": 4}}
+    over = {"a": {"y": 5, "w": {"v": 6}}, "b": {"u": 7}, "c": 8}
+    assert merge(under, over) == {"a": {"x": 1, "y": 5, "w": {"v": 6}}, "b": {"u": 7}, "c": 8}
+    assert under == {"a": {"x": 1, "y": 2}, "b": 3, "c": {"z": 4}}
+    assert over == {"a": {"y": 5, "w": {"v": 6}}, "b": {"u": 7}, "c": 8}
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_a_preset_survives_toml(name: str) -> None:
+    experiment = Experiment.model_validate(
+        {
+            "preset": name,
+            "name": "añejo “北京” \\ \t",
+            "data": DATA,
+            "validation": {"probes": [{"source": "我爱水课", "prefix": "I love", "words": [" easy", ' "water"']}]},
+            "source_vectors": "/a/vectors.txt",
+        }
+    )
+    assert parse(to_toml(experiment), "there") == experiment
+
+
+def test_toml_holds_every_key_so_that_later_presets_change_no_old_run() -> None:
+    experiment = Experiment.model_validate({"preset": "tiny", "data": DATA, "model": {"d_k": 5, "d_v": 7}})
+    table = experiment.model_dump(mode="json", exclude_none=True)
+    for preset in PRESETS:
+        table["preset"] = preset
+        other = Experiment.model_validate(table)
+        assert other.model_dump(exclude={"preset"}) == experiment.model_dump(exclude={"preset"})

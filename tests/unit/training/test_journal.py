@@ -1,0 +1,67 @@
+"""The journal: appended to, cut back on resume, readable after any kill; and the picture drawn from it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from transduce.training.curve import draw_curve
+from transduce.training.journal import Journal, read_journal
+
+
+@pytest.fixture
+def journal(tmp_path: Path) -> Journal:
+    return Journal(tmp_path / "journal.jsonl")
+
+
+def test_a_line_per_event(journal: Journal) -> None:
+    journal.write("update", update=1, loss=0.5)
+    journal.write("validation", update=1, text="水 \u2028 \n")
+    assert read_journal(journal.path) == [
+        {"event": "update", "update": 1, "loss": 0.5},
+        {"event": "validation", "update": 1, "text": "水 \u2028 \n"},
+    ]
+    assert journal.path.read_bytes().count(b"\n") == 2
+    assert journal.size() == len(journal.path.read_bytes())
+
+
+def test_what_is_not_there_is_empty(journal: Journal) -> None:
+    assert journal.size() == 0
+    assert read_journal(journal.path) == []
+    journal.cut(0)
+    assert not journal.path.exists()
+
+
+def test_a_cut_takes_back_what_came_after_it(journal: Journal) -> None:
+    journal.write("update", update=1)
+    size = journal.size()
+    journal.write("update", update=2)
+    journal.cut(size)
+    journal.cut(size)
+    journal.write("update", update=3)
+    assert [e["update"] for e in read_journal(journal.path)] == [1, 3]
+
+
+@pytest.mark.parametrize("lost", range(1, 31))
+def test_half_a_line_spoils_no_other(journal: Journal, lost: int) -> None:
+    """A kill, or a power cut that lost what was written since the checkpoint and a little before it."""
+    journal.write("update", update=1)
+    journal.write("update", update=2)
+    size = journal.size()
+    journal.path.write_bytes(journal.path.read_bytes()[:-lost])
+    assert [e["update"] for e in read_journal(journal.path)] == [1]
+    journal.cut(size)
+    journal.write("update", update=3)
+    assert [e["update"] for e in read_journal(journal.path)] == [1, 3]
+
+
+@pytest.mark.parametrize("bleu", [None, 31.0])
+@pytest.mark.parametrize("updates", [0, 1, 7])
+def test_the_curve_is_a_picture(journal: Journal, tmp_path: Path, updates: int, bleu: float | None) -> None:
+    for n in range(updates):
+        journal.write("update", update=n, loss=7.0 - n)
+        journal.write("validation", update=n, loss=7.5 - n, bleu=bleu, chrf=bleu)
+    draw_curve(journal.path, tmp_path / "curve.png", "añejo")
+    content = (tmp_path / "curve.png").read_bytes()
+    assert content.startswith(b"\x89PNG\r\n\x1a\n") and len(content) > 1000
