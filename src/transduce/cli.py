@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -158,6 +157,16 @@ def evaluate(
     run: Run = None,
     beam: Annotated[int | None, typer.Option(help="Beam width; 1 = greedy.")] = None,
     length_penalty: Annotated[float | None, typer.Option(help="α; higher favours longer output.")] = None,
+    against: Annotated[
+        Path | None, typer.Option(help="Another run, or a file of its translations: paired bootstrap against it.")
+    ] = None,
+    lowercase: Annotated[
+        bool, typer.Option("--lowercase", help="Score without regard to case (older papers).")
+    ] = False,
+    tokenized: Annotated[
+        bool, typer.Option("--tokenized", help="Score the tokens as they stand (older papers).")
+    ] = False,
+    strict: Annotated[bool, typer.Option("--strict", help="Refuse references that look tokenised.")] = False,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Also write the translations here.")] = None,
     jsonl: Annotated[bool, typer.Option("--jsonl", help="Print the scores as a JSON object.")] = False,
     weights: Weights = "auto",
@@ -169,13 +178,18 @@ def evaluate(
     transduce evaluate --run RUN --test test.zh test.en
     """
     from transduce.commands.evaluate import run_evaluate
+    from transduce.evaluation.scores import ScoringConfig
 
     options = {key: value for key, value in (("beam", beam), ("length_penalty", length_penalty)) if value is not None}
+    asked = ScoringConfig(lowercase=lowercase, tokenized=tokenized) if lowercase or tokenized else None
     run_evaluate(
         test,
         references,
         run or [],
         options,
+        against=against,
+        scoring=asked,
+        strict=strict,
         output=output,
         jsonl=jsonl,
         weights=weights,
@@ -215,7 +229,3 @@ def main() -> None:
     except KeyboardInterrupt:
         typer.echo("transduce: interrupted", err=True)
         sys.exit(130)
-    except BrokenPipeError:
-        # The reader has gone, as `head` does: no fault. Python would complain once more at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(141)

@@ -10,6 +10,7 @@ import torch
 import typer
 
 from transduce.data.batching import Sampler, batch_statistics
+from transduce.data.filters import DUPLICATE
 from transduce.experiment import Experiment
 from transduce.recipe import learn_tokenizers, load_experiment, prepare_data
 
@@ -40,7 +41,7 @@ def run_prepare(path: Path, settings: Sequence[str], cache: Path, *, dry_run: bo
                    f"{config.max_updates:,} updates are {config.max_updates / found.updates:,.1f} epochs")  # fmt: skip
         typer.echo(memory_estimate(experiment, sizes))
         if dry_run:
-            data.report.check(experiment.data.filters.max_dropped)
+            data.report.check(experiment.data.filters.max_dropped, spared=frozenset({DUPLICATE}))
             typer.echo("dry run: nothing was written")
         else:
             typer.echo(f"encoded text: {data.store.folder}")

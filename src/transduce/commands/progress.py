@@ -19,7 +19,7 @@ from transduce.training.validation import Validation
 PLAIN_EVERY = 10.0
 """Seconds between progress lines where no one watches a terminal."""
 WINDOW = 20
-"""Updates over which the speed is averaged."""
+"""Updates over which speed and loss are averaged."""
 
 
 class TerminalWatcher(Watcher):
@@ -29,7 +29,7 @@ class TerminalWatcher(Watcher):
         self.console = console or Console(stderr=True, highlight=False, soft_wrap=True, quiet=not leads())
         self.probes: Sequence[ProbeConfig] = experiment.validation.probes
         self.validations: list[tuple[int, Validation]] = []
-        self._recent: deque[tuple[int, float]] = deque(maxlen=WINDOW)
+        self._recent: deque[tuple[int, float, float]] = deque(maxlen=WINDOW)
         self._last_line = 0.0
         self._progress = Progress(
             TextColumn("{task.description}"), BarColumn(bar_width=24), TextColumn("{task.fields[text]}"),
@@ -66,8 +66,8 @@ class TerminalWatcher(Watcher):
         self._progress.start()
 
     def updated(self, state: TrainingState, loss: float, rate: float, updates: int) -> None:
-        self._recent.append((state.target_tokens, state.seconds))
-        text = self._line(state, loss, updates)
+        self._recent.append((state.target_tokens, state.seconds, loss))
+        text = self._line(state, updates)
         if self.console.is_terminal:
             if self._task is None:
                 self._task = self._progress.add_task("training", total=updates, text="")
@@ -76,9 +76,10 @@ class TerminalWatcher(Watcher):
             self._last_line = time.monotonic()
             self.say(text)
 
-    def _line(self, state: TrainingState, loss: float, updates: int) -> str:
-        """step, tokens/s, loss, time left: speed over the last updates, time left at the pace of the whole."""
-        tokens, seconds = self._recent[0]
+    def _line(self, state: TrainingState, updates: int) -> str:
+        """step, tokens/s, loss, time left: speed and loss over the last updates, time left at the pace of the whole."""
+        tokens, seconds, _ = self._recent[0]
+        loss = sum(item[2] for item in self._recent) / len(self._recent)
         elapsed = state.seconds - seconds
         speed = f"{(state.target_tokens - tokens) / elapsed:,.0f} tokens/s" if elapsed > 0 else "… tokens/s"
         left = (updates - state.update) * state.seconds / state.update

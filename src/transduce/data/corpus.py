@@ -58,8 +58,10 @@ class CorpusConfig(Config):
     """Name of the source text in an object of `jsonl`."""
     target_field: str = "target"
     """Name of the target text in an object of `jsonl`."""
-    builtin: Literal["demo-train", "demo-valid", "demo-test", "demo-long"] | None = None
-    """A corpus that ships with the program (synthetic, Chinese to English)."""
+    builtin: (
+        Literal["demo-train", "demo-valid", "demo-test", "demo-long", "dates-train", "dates-valid", "dates-test"] | None
+    ) = None
+    """A corpus that the program makes: demo (synthetic, Chinese to English), dates (to ISO form)."""
     weight: float = Field(default=1.0, gt=0, allow_inf_nan=False)
     """Expected number of times that each pair is seen per epoch; 0.5 leaves half out, 2 shows it twice."""
 

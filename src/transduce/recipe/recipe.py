@@ -78,8 +78,8 @@ def train(experiment: Experiment, run: Path | str, watcher: Watcher | None = Non
     watcher = watcher or Watcher()
     path = Path(run)
     compute, world = _start(experiment)
-    RunFolder.refuse_used(path)
     if world.leads:
+        RunFolder.refuse_used(path)
         watcher.preparing("reading the training text and learning the tokenizer")
         tokenizers = learn_tokenizers(experiment)
         RunFolder.create(path, experiment, tokenizers)
@@ -191,10 +191,10 @@ def _announce(
 ) -> Announcement:
     config = experiment.training
     each = -(-config.accumulate // world.size)
-    batch = (
-        f"up to {config.batch_tokens * config.accumulate:,} padded tokens on either side an update "
-        f"({config.batch_tokens:,} a pass × {each} passes × {world.size} processes)"
-    )
+    parts = [f"{config.batch_tokens:,} a pass"]
+    parts += [f"{count} {name}" for count, name in ((each, "passes"), (world.size, "processes")) if count > 1]
+    tokens = config.batch_tokens * config.accumulate
+    batch = f"up to {tokens:,} padded tokens on either side an update ({' × '.join(parts)})"
     parameters = sum(p.numel() for p in model.parameters())
     sizes = (tokenizers.source.size, tokenizers.target.size)
     return Announcement(report, compute, parameters, sizes, batch, trainer.state.update)

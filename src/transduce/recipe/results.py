@@ -12,7 +12,7 @@ from transduce import __version__
 from transduce.data.corpus import CorpusConfig, checksum
 from transduce.data.prepare import Prepared
 from transduce.devices import Compute, hardware
-from transduce.evaluation.scores import Score, score
+from transduce.evaluation.scores import Score, exact_match, score
 from transduce.experiment import Experiment
 from transduce.recipe.text import BUILTINS, read_texts
 from transduce.run_folder import RunFolder, write_snapshot, write_text
@@ -65,7 +65,7 @@ def _test(name: str, corpus: CorpusConfig, translator: Translator, experiment: E
         {"source": s, "output": o, "reference": r} for s, o, r in zip(sources[:10], outputs, references, strict=False)
     ]
     scores = score(outputs, [references], language=experiment.target_language, scoring=experiment.scoring)
-    return TestResult(name, scores, rows)
+    return TestResult(name, [*scores, exact_match(outputs, [references])], rows)
 
 
 def _record_results(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from functools import partial
 from pathlib import Path
 
 from transduce.data.corpus import Builtins, CorpusConfig, checksum, count_pairs, read_pairs
@@ -11,6 +12,7 @@ from transduce.data.filters import clean_pairs, fingerprints
 from transduce.data.prepare import Prepared, prepare
 from transduce.data.report import Report
 from transduce.demo import corpus as demo
+from transduce.demo import dates
 from transduce.errors import DataError, RunError
 from transduce.experiment import Experiment
 from transduce.experiment.load import Loaded
@@ -18,10 +20,16 @@ from transduce.experiment.load import load as load_with
 from transduce.run_folder import RunFolder, read_json, write_text
 from transduce.text.pair import Tokenizers
 
+
+def _demo(split: demo.Split) -> Iterable[tuple[str, str]]:
+    return ((example.source, example.target) for example in demo.pairs(split))
+
+
 BUILTINS: Builtins = {
-    f"demo-{split}": lambda split=split: ((e.source, e.target) for e in demo.pairs(split))  # type: ignore[misc]
-    for split in ("train", "valid", "test", "long")
+    **{f"demo-{split}": partial(_demo, split) for split in demo.SPLITS},
+    **{f"dates-{split}": partial(dates.pairs, split) for split in ("train", "valid", "test")},
 }
+"""The corpora that the program makes itself."""
 
 
 def load_experiment(path: Path | str, settings: Iterable[str] = ()) -> Loaded:

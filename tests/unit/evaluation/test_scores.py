@@ -8,7 +8,7 @@ import pytest
 import sacrebleu
 
 from transduce.errors import DataError
-from transduce.evaluation.scores import Score, score
+from transduce.evaluation.scores import Score, exact_match, score
 
 OUTPUT = ["The cat sat on the mat .", "It's a dog, isn't it?", "nothing"]
 FIRST = ["The cat sat on a mat.", "It's a dog, is it not?", "something"]
@@ -92,3 +92,11 @@ def test_case_145_an_empty_line_is_not_the_best() -> None:
 def test_nothing_to_score_is_refused() -> None:
     with pytest.raises(DataError, match="there is nothing to score"):
         score([], [[]])
+
+
+def test_exact_match_counts_lines_that_equal_a_reference() -> None:
+    found = exact_match(["a", "b", "c", ""], [["a", "x", "c", ""], ["y", "b", "z", "w"]])
+    assert (found.name, found.value, found.signature) == ("exact", 100.0, "nrefs:2|case:mixed|lines:4")
+    assert exact_match(["a", "B"], [["a", "b"]]).value == 50.0
+    with pytest.raises(DataError):
+        exact_match(["a"], [["a", "b"]])
