@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from transduce import cli
+from transduce import cli, devices
 
 COMMAND = (sys.executable, "-W", "error", "-m", "transduce")
 """Warnings would be seen by users: here they fail."""
@@ -79,6 +79,7 @@ class InProcess:
 
     def __call__(self, *arguments: object, stdin: bytes = b"") -> Done:
         self.capture.readouterr()
+        self.monkeypatch.setattr(devices, "usable_cores", lambda: 1)
         self.monkeypatch.setattr(sys, "argv", ["transduce", *map(str, arguments)])
         self.monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin), encoding="utf-8"))
         try:

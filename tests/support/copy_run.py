@@ -6,8 +6,10 @@ import random
 from pathlib import Path
 from typing import Any
 
+from transduce.devices import ComputeConfig
 from transduce.experiment import Experiment
 from transduce.recipe import train
+from transduce.translator import Translator
 
 _TEXT = """
 red blue green black white yellow one two three four five six seven eight nine ten cat dog bird fish horse house
@@ -72,6 +74,11 @@ def train_copy_run(folder: Path, **options: Any) -> Path:
     """Train a copy run with the options of `copy_settings`; returns its run folder."""
     train(Experiment.model_validate(copy_settings(folder, **options)), folder / "run")
     return folder / "run"
+
+
+def load(*runs: Path, weights: str = "auto") -> Translator:
+    """A translator on one thread: with so small a model more threads only wait for each other."""
+    return Translator.load(*runs, weights=weights, compute=ComputeConfig(device="cpu", threads=1))
 
 
 def tiny_experiment(folder: Path, **training: Any) -> Experiment:

@@ -24,8 +24,8 @@ def test_automatic_choices_without_an_accelerator(monkeypatch: pytest.MonkeyPatc
 @pytest.mark.parametrize(
     ("cuda", "bf16", "mps", "device", "precision"),
     [
-        (True, True, False, "cuda", "bf16"),
-        (True, False, True, "cuda", "fp32"),
+        (True, True, False, "cuda:0", "bf16"),
+        (True, False, True, "cuda:0", "fp32"),
         (False, True, True, "mps", "fp32"),
     ],
 )
@@ -34,9 +34,25 @@ def test_the_fastest_that_is_there(
 ) -> None:
     monkeypatch.setattr(torch.cuda, "is_available", lambda: cuda)
     monkeypatch.setattr(torch.cuda, "is_bf16_supported", lambda: bf16)
+    monkeypatch.setattr(torch.cuda, "set_device", lambda number: None)
     monkeypatch.setattr(torch.backends.mps, "is_available", lambda: mps)
     compute = resolve(ComputeConfig(threads=1))
     assert (str(compute.device), compute.precision) == (device, precision)
+
+
+def test_processes_of_one_machine_share_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As torchrun numbers them: the third of five has its own card and a fifth of the cores."""
+    chosen: list[int] = []
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "is_bf16_supported", lambda: True)
+    monkeypatch.setattr(torch.cuda, "set_device", chosen.append)
+    monkeypatch.setattr(devices, "usable_cores", lambda: 16)
+    monkeypatch.setenv("LOCAL_RANK", "2")
+    monkeypatch.setenv("LOCAL_WORLD_SIZE", "5")
+    assert str(resolve(ComputeConfig())) == "cuda:2, bf16, 3 threads"
+    assert chosen == [2]
+    monkeypatch.setenv("LOCAL_WORLD_SIZE", "31")
+    assert resolve(ComputeConfig(device="cpu")).threads == 1
 
 
 def test_what_is_asked_for_is_taken() -> None:

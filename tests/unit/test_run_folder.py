@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
+import random
 import shutil
+import signal
+import time
 from pathlib import Path
 from typing import Any
 
@@ -212,28 +216,6 @@ def test_weights_come_back_into_a_model(tmp_path: Path) -> None:
     assert target.tied.weight is target.second.weight
 
 
-@pytest.mark.parametrize(
-    ("stored", "message"),
-    [
-        ({"first": torch.zeros(2)}, "second.weight is missing"),
-        (
-            {"first": torch.zeros(2), "second.weight": torch.zeros(4, 5)},
-            r"is \[4, 5\], the experiment asks for \[3, 5\]",
-        ),
-        ({"first": torch.zeros(2), "second.weight": torch.zeros(3, 5), "x": torch.zeros(1)}, "x is not a weight of"),
-        ({"first": torch.tensor([1.0, float("nan")]), "second.weight": torch.zeros(3, 5)}, "first holds values that"),
-        ({"first": torch.tensor([1.0, float("inf")]), "second.weight": torch.zeros(3, 5)}, "first holds values that"),
-        ({f"w{i}": torch.zeros(1) for i in range(7)}, ", and 6 more"),
-    ],
-)
-def test_weights_that_do_not_fit_change_nothing(tmp_path: Path, stored: dict[str, Any], message: str) -> None:
-    model = Model()
-    before = {name: p.clone() for name, p in model.named_parameters()}
-    with pytest.raises(RunError, match=message):
-        load_weights(model, write_snapshot(tmp_path / "best", {"weights": stored}, {}))
-    assert all(torch.equal(before[name], p) for name, p in model.named_parameters())
-
-
 def test_checkpoints_are_in_the_order_of_their_updates(run: RunFolder) -> None:
     for step in (9, 100, 20):
         run.save_checkpoint(step, weights(Model()), {"update": step})
@@ -284,6 +266,35 @@ def test_what_a_killed_process_left_is_cleaned(run: RunFolder) -> None:
     shutil.copytree(run.path / "best", run.path / ".old-best")
     run.clean()
     assert best.state() == {"update": 7} and not (run.path / ".old-best").exists()
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs processes that start at once")
+def test_case_89_a_kill_at_any_moment_of_saving_leaves_a_whole_checkpoint(run: RunFolder) -> None:
+    run.save_checkpoint(1, weights(Model()), {"update": 1})
+    write_snapshot(run.path / "best", weights(Model()), {"update": 1})
+    rng = random.Random(89)
+    for attempt in range(30):
+        before = int(run.checkpoints()[-1].state()["update"])
+        child = os.fork()
+        if child == 0:
+            try:
+                for step in range(before + 1, before + 10_000):
+                    snapshot = run.save_checkpoint(step, weights(Model()), {"update": step})
+                    write_snapshot(run.path / "best", weights(Model()), {"update": step})
+                    for old in run.checkpoints():
+                        if old.folder != snapshot.folder:
+                            run.drop_checkpoint(old)
+            finally:
+                os._exit(0)
+        time.sleep(rng.uniform(0.0, 0.03))
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+        newest = run.newest_whole()
+        assert newest is not None and newest.state()["update"] >= before, f"attempt {attempt}"
+        run.clean()
+        for snapshot in (*run.checkpoints(), run.weights("best")):
+            snapshot.verify()
+        assert not [path for path in run.path.rglob(".*") if path.name.startswith((".part", ".old"))]
 
 
 def test_which_weights_are_taken(run: RunFolder) -> None:

@@ -44,7 +44,7 @@ class TerminalWatcher(Watcher):
         self._progress.stop()
 
     def say(self, text: str) -> None:
-        self.console.print(text, markup=False)
+        self.console.print(text, markup=False, emoji=False)
 
     def preparing(self, what: str) -> None:
         self._progress.stop()
@@ -63,6 +63,7 @@ class TerminalWatcher(Watcher):
         self.say(f"compute: {a.compute}")
         if a.resumed_at:
             self.say(f"resumed after update {a.resumed_at:,}")
+        self._last_line = time.monotonic()
         self._progress.start()
 
     def updated(self, state: TrainingState, loss: float, rate: float, updates: int) -> None:

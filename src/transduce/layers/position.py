@@ -16,11 +16,13 @@ Positions = Literal["sinusoidal", "learned", "scalar", "none"]
 def sinusoidal(positions: Int[Tensor, "t"], d_model: int) -> Float[Tensor, "t d"]:
     """PE(pos, 2i) = sin(pos / 10000^(2i/d_model)), PE(pos, 2i+1) = cos(the same).
 
-    The angles are taken in double precision: in single, position 5,000 is already off by 3e-4.
+    The angles are taken in double precision: in single, position 5,000 is already off by 3e-4. Apple's
+    device has no double, so its table is made on the CPU.
     """
-    pairs = torch.arange(0, d_model, 2, dtype=torch.float64, device=positions.device)
-    angles = positions.double()[:, None] / 10000 ** (pairs / d_model)
-    return torch.stack([angles.sin(), angles.cos()], -1).flatten(1)[:, :d_model].float()
+    where = torch.device("cpu") if positions.device.type == "mps" else positions.device
+    pairs = torch.arange(0, d_model, 2, dtype=torch.float64, device=where)
+    angles = positions.to(where).double()[:, None] / 10000 ** (pairs / d_model)
+    return torch.stack([angles.sin(), angles.cos()], -1).flatten(1)[:, :d_model].float().to(positions.device)
 
 
 class SinusoidalPositions(nn.Module):

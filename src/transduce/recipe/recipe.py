@@ -142,6 +142,8 @@ def _go(
     torch.manual_seed(experiment.training.seed)
     model = build_model(experiment, run.tokenizers)
     held_out = HeldOut(*read_texts(experiment.data.valid))
+    for corpus in experiment.data.test.values():
+        read_texts(corpus)  # what is wrong with it is told now, not when training has ended
     validator = Validator(held_out, run.tokenizers, task, experiment, compute)
     trainer = Trainer(model, task, data.store, validator, run, experiment, compute, world, watcher)
     if resumed and (snapshot := run.newest_whole()) is not None:

@@ -21,10 +21,13 @@ from transduce.training.curve import draw_curve
 from transduce.training.loop import Trainer
 from transduce.translator import Translator
 
+SAMPLES = 10
+"""Outputs that are kept of each test set."""
+
 
 @dataclass(frozen=True, slots=True)
 class TestResult:
-    """Scores of one test set, and the first few outputs."""
+    """Scores of one test set, and some outputs."""
 
     name: str
     scores: list[Score]
@@ -61,9 +64,9 @@ def _test(name: str, corpus: CorpusConfig, translator: Translator, experiment: E
     sources, targets = read_texts(corpus)
     references = [translator.tokenizers.target.plain(text) for text in targets]
     outputs = [translation.text for translation in translator.translate(sources)]
-    rows = [
-        {"source": s, "output": o, "reference": r} for s, o, r in zip(sources[:10], outputs, references, strict=False)
-    ]
+    # Spread evenly over the test, so that nobody picks them and no part of it is left out.
+    shown = sorted({i * len(sources) // SAMPLES for i in range(SAMPLES)})
+    rows = [{"source": sources[i], "output": outputs[i], "reference": references[i]} for i in shown]
     scores = score(outputs, [references], language=experiment.target_language, scoring=experiment.scoring)
     return TestResult(name, [*scores, exact_match(outputs, [references])], rows)
 

@@ -10,10 +10,10 @@ from transduce.experiment import TrainingConfig
 
 
 def build_optimizer(model: nn.Module, config: TrainingConfig) -> torch.optim.Adam:
-    """One fused step over all parameters; the learning rate is set anew before each update."""
-    return torch.optim.Adam(
-        model.parameters(), lr=0.0, betas=(config.adam_beta1, config.adam_beta2), eps=config.adam_epsilon, fused=True
-    )
+    """One fused step over all parameters where the device has it; the learning rate is set before each update."""
+    fused = next(model.parameters()).device.type in ("cpu", "cuda")
+    betas = (config.adam_beta1, config.adam_beta2)
+    return torch.optim.Adam(model.parameters(), lr=0.0, betas=betas, eps=config.adam_epsilon, fused=fused)
 
 
 def optimizer_tensors(model: nn.Module, optimizer: torch.optim.Adam) -> dict[str, Tensor]:

@@ -14,6 +14,7 @@ import torch
 from tests.support.copy_run import tiny_experiment
 from transduce.data.batching import Update
 from transduce.errors import TrainingError
+from transduce.experiment import Experiment
 from transduce.recipe import Watcher, train
 from transduce.run_folder import RunFolder
 from transduce.training.journal import read_journal
@@ -150,7 +151,7 @@ def test_case_82_accumulated_batches_equal_one_batch(
     settings = tiny_experiment(tmp_path).model_dump()
     settings["model"]["dropout"] = 0.0
     settings["training"] |= {"max_updates": 3, "save_every": 1, "batch_tokens": 300, "update_tokens": 300 * accumulate}
-    experiment = type(tiny_experiment(tmp_path)).model_validate(settings)
+    experiment = Experiment.model_validate(settings)
     seen = updates_of(monkeypatch)
     train(experiment, tmp_path / "parts")
     assert len(seen[0].micro_batches) == len(seen[1].micro_batches) == accumulate

@@ -15,6 +15,7 @@ import torch
 from tests.support.copy_run import tiny_experiment, write_lines
 from tests.unit.training.test_loop import updates_of
 from transduce.errors import ConfigError, RunError
+from transduce.experiment import Experiment
 from transduce.recipe import Announcement, Watcher, exit_code, resume, train
 from transduce.run_folder import RunFolder, Snapshot
 from transduce.training.interruption import catch_signals
@@ -247,6 +248,15 @@ def test_data_that_is_refused_leaves_the_name_of_the_run_free(tmp_path: Path) ->
     assert not (tmp_path / "run").exists()
     (tmp_path / "valid.txt").write_text(valid, encoding="utf-8")
     assert train(experiment, tmp_path / "run").reason
+
+
+def test_a_faulty_test_set_is_told_before_training(tmp_path: Path) -> None:
+    settings = tiny_experiment(tmp_path, max_updates=1).model_dump()
+    test = write_lines(tmp_path / "test.txt", ["red", "\t"])
+    settings["data"]["test"] = {"held": {"source": test, "target": test}}
+    with pytest.raises(ValueError, match=r"line 2: .*an empty side in held-out text"):
+        train(Experiment.model_validate(settings), tmp_path / "run", Stopper(1, kill))
+    assert not (tmp_path / "run").exists()
 
 
 def test_checkpoints_hold_only_what_is_theirs(unbroken: Path) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import torch
 
-from tests.support.copy_run import sentences
+from tests.support.copy_run import load, sentences
 from transduce.devices import Compute
 from transduce.errors import ConfigError
 from transduce.evaluation.scores import score
@@ -26,7 +26,7 @@ CPU = Compute(torch.device("cpu"), "fp32", 1)
 
 @pytest.fixture(scope="module")
 def copier(copy_run: Path) -> Translator:
-    return Translator.load(copy_run)
+    return load(copy_run)
 
 
 def validator(copier: Translator, texts: list[str], **changes: Any) -> Validator:

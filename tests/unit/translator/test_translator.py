@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import random
+import shutil
 from pathlib import Path
 
 import pytest
 import torch
 
-from tests.support.copy_run import WORDS, sentence, sentences
+from tests.support.copy_run import WORDS, load, sentence, sentences
 from transduce.errors import ConfigError, InputError, RunError
 from transduce.experiment import Experiment
 from transduce.recipe import build_model, learn_tokenizers
@@ -21,7 +22,7 @@ pytestmark = pytest.mark.usefixtures("unchecked_shapes")
 
 @pytest.fixture(scope="module")
 def copier(copy_run: Path) -> Translator:
-    return Translator.load(copy_run)
+    return load(copy_run)
 
 
 def texts(translator: Translator, *given: str, **options: object) -> list[str]:
@@ -31,7 +32,7 @@ def texts(translator: Translator, *given: str, **options: object) -> list[str]:
 @pytest.mark.parametrize("run", ["copy_run", "byte_run"])
 @pytest.mark.parametrize("weights", ["average", "best", "last"])
 def test_the_runs_copy(request: pytest.FixtureRequest, run: str, weights: str) -> None:
-    translator = Translator.load(request.getfixturevalue(run), weights=weights)
+    translator = load(request.getfixturevalue(run), weights=weights)
     given = sentences(300, seed=99)
     found = texts(translator, *given)
     right = sum(a == b for a, b in zip(given, found, strict=True))
@@ -93,7 +94,7 @@ def test_case_35_a_text_of_several_lines_keeps_its_line_endings(copier: Translat
 
 def test_case_184_a_lone_carriage_return_is_text(byte_run: Path) -> None:
     """No output line may hold one: it would end a line for some readers."""
-    (found,) = texts(Translator.load(byte_run), "one\r\ntwo\rthree")
+    (found,) = texts(load(byte_run), "one\r\ntwo\rthree")
     assert found.startswith("one\r\n") and "\r" not in found[5:]
 
 
@@ -105,22 +106,22 @@ def test_case_7_a_line_of_escaped_apostrophes_stops_nothing(copier: Translator) 
 
 
 def test_case_52_no_word_mark_is_added(copier: Translator, byte_run: Path) -> None:
-    for translator in (copier, Translator.load(byte_run)):
+    for translator in (copier, load(byte_run)):
         assert not [t for t in texts(translator, "red blue", "_x _ y_") if "▁" in t or "Ġ" in t or "@@" in t]
-    ids = Translator.load(byte_run).tokenizers.source.encode("red ▁ ▁x")
-    assert Translator.load(byte_run).tokenizers.target.decode(ids) == "red ▁ ▁x"
+    ids = load(byte_run).tokenizers.source.encode("red ▁ ▁x")
+    assert load(byte_run).tokenizers.target.decode(ids) == "red ▁ ▁x"
 
 
 def test_case_55_raw_text_needs_no_other_option(byte_run: Path, copier: Translator) -> None:
     """The run carries its tokenizer; how much of a text is unknown can be asked."""
-    assert texts(Translator.load(byte_run), "red blue cat .") == ["red blue cat ."]
-    assert Translator.load(byte_run).unknown_share(["我爱水课", "\udc00"]) == 0.0
+    assert texts(load(byte_run), "red blue cat .") == ["red blue cat ."]
+    assert load(byte_run).unknown_share(["我爱水课", "\udc00"]) == 0.0
     assert copier.unknown_share(["red Zyxel", "Zyxel Zyxel"]) == 0.75
     assert copier.unknown_share([]) == copier.unknown_share([""]) == 0.0
 
 
 def test_case_56_lone_surrogates_become_replacement_characters(copier: Translator, byte_run: Path) -> None:
-    for translator in (copier, Translator.load(byte_run)):
+    for translator in (copier, load(byte_run)):
         (found,) = texts(translator, "left\udc00right")
         found.encode("utf-8")
     assert texts(copier, "red \udc00 blue", unknown="copy") == ["red \ufffd blue"]
@@ -226,7 +227,7 @@ def test_scores_are_the_log_probabilities_of_the_translation(copier: Translator)
 
 
 def test_an_ensemble_of_a_run_with_itself_is_that_run(copy_run: Path, copier: Translator) -> None:
-    both = Translator.load(copy_run, copy_run)
+    both = load(copy_run, copy_run)
     given = [*sentences(7, seed=15), "red Zyxel"]
     one, two = (
         copier.translate(given, unknown="copy", alignment=True),
@@ -241,18 +242,24 @@ def test_an_ensemble_of_a_run_with_itself_is_that_run(copy_run: Path, copier: Tr
         both.score(["red"], ["red"])
 
 
-def test_an_ensemble_of_two_weights_of_a_run_copies(copy_run: Path, copier: Translator) -> None:
-    other = Translator.load(copy_run, weights="best")
-    ensemble = Translator([copier.models[0], other.models[0]], copier.tokenizers, copier.experiment, copier.compute)
+def test_an_ensemble_of_two_runs_is_neither_of_them(copy_run: Path, tmp_path: Path, copier: Translator) -> None:
+    """Its probabilities are the means of theirs. The second run is the first one's last checkpoint."""
+    shutil.copytree(copy_run, tmp_path / "run")
+    shutil.rmtree(tmp_path / "run/average")
+    shutil.rmtree(tmp_path / "run/best")
+    other, ensemble = load(tmp_path / "run"), load(copy_run, tmp_path / "run")
     given = sentences(31, seed=16)
     assert sum(a == b for a, b in zip(given, texts(ensemble, *given), strict=True)) >= 30
+    (first,), (second,), (both,) = (t.translate(["red"], beam=1) for t in (copier, other, ensemble))
+    a, b, mean = (t.alternatives[0].log_probability for t in (first, second, both))
+    assert a != b and min(a, b) <= mean <= max(a, b)
 
 
 def test_runs_that_do_not_go_together_are_refused(copy_run: Path, byte_run: Path) -> None:
     with pytest.raises(RunError, match="has another vocabulary than"):
-        Translator.load(copy_run, byte_run)
+        load(copy_run, byte_run)
     with pytest.raises(RunError, match="no run folder was named"):
-        Translator.load()
+        load()
 
 
 def test_learned_positions_end_with_a_message(tmp_path: Path, copy_run: Path) -> None:
@@ -262,7 +269,7 @@ def test_learned_positions_end_with_a_message(tmp_path: Path, copy_run: Path) ->
     run = RunFolder.create(tmp_path / "run", experiment, RunFolder.open(copy_run).tokenizers)
     model = build_model(experiment, run.tokenizers)
     write_snapshot(run.path / "best", {"weights": dict(model.named_parameters())}, {})
-    translator = Translator.load(run.path)
+    translator = load(run.path)
     assert len(texts(translator, "red " * 60)) == 1
     with pytest.raises(InputError, match="text 2 has 61 tokens, more than the 60"):
         translator.translate(["red", "red " * 61])

@@ -1,0 +1,119 @@
+"""`transduce score` and `transduce evaluate`."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+import sacrebleu
+
+from tests.support.command import InProcess, transduce
+from tests.support.copy_run import sentences, write_lines
+
+
+@pytest.fixture
+def given(tmp_path: Path) -> Path:
+    return write_lines(tmp_path / "given.txt", [*sentences(29, seed=31), "red Zyxel"])
+
+
+def test_log_probabilities_add_up(cli: InProcess, copy_run: Path, given: Path) -> None:
+    plain = cli("score", "--run", copy_run, given, given).succeeded()
+    rows = [json.loads(line) for line in cli("score", "--run", copy_run, given, given, "--jsonl").succeeded().lines]
+    assert [row["line"] for row in rows] == list(range(1, 31))
+    for line, row in zip(plain.lines, rows, strict=True):
+        total, tokens = line.split("\t")
+        values = [float(token.rsplit(":", 1)[1]) for token in tokens.split(" ")]
+        assert float(total) == pytest.approx(sum(values), abs=1e-3)
+        assert row["log_probability"] == pytest.approx(sum(value for _, value in row["tokens"]))
+        assert [piece for piece, _ in row["tokens"]] == [token.rsplit(":", 1)[0] for token in tokens.split(" ")]
+        assert row["tokens"][-1][0] == "</s>"
+    assert [piece for piece, _ in rows[-1]["tokens"]] == ["red", "<unk>", "</s>"]
+    found = re.search(
+        r"transduce: 30 pairs, (\d+) tokens, log-probability (-[\d.]+) in all, (-[\d.]+) a token", plain.err
+    )
+    assert found
+    count, total, mean = int(found[1]), float(found[2]), float(found[3])
+    assert count == sum(len(row["tokens"]) for row in rows)
+    assert total == pytest.approx(sum(row["log_probability"] for row in rows), abs=1e-3)
+    assert mean == pytest.approx(total / count, abs=1e-3)
+
+
+def test_a_translation_has_the_log_probability_that_it_was_found_with(
+    cli: InProcess, copy_run: Path, given: Path, tmp_path: Path
+) -> None:
+    found = cli("translate", "--run", copy_run, "--file", given, "--jsonl").succeeded().lines
+    translations = [json.loads(line) for line in found]
+    output = write_lines(tmp_path / "output.txt", [t["text"] for t in translations])
+    rows = [json.loads(line) for line in cli("score", "--run", copy_run, given, output, "--jsonl").succeeded().lines]
+    for translation, row in zip(translations, rows, strict=True):
+        assert row["log_probability"] == pytest.approx(translation["alternatives"][0]["log_probability"], abs=1e-4)
+
+
+def test_case_137_evaluation_equals_sacrebleu_on_the_same_output(
+    cli: InProcess, copy_run: Path, given: Path, tmp_path: Path
+) -> None:
+    """The references differ here and there, so that the scores are none that a fault would give as well."""
+    texts = given.read_text(encoding="utf-8").split("\n")[:-1]
+    first = write_lines(tmp_path / "first.txt", [t.replace("red", "Blue") + " or so" for t in texts])
+    second = write_lines(tmp_path / "second.txt", [f"well , {t}" for t in texts])
+    output = tmp_path / "output.txt"
+    plain = cli("evaluate", "--run", copy_run, "--test", given, first, second, "-o", output).succeeded()
+    outputs = output.read_text(encoding="utf-8").split("\n")[:-1]
+    assert outputs == cli("translate", "--run", copy_run, "--file", given).lines
+    references = [p.read_text(encoding="utf-8").split("\n")[:-1] for p in (first, second)]
+    expected = [
+        sacrebleu.corpus_bleu(outputs, references),
+        sacrebleu.corpus_chrf(outputs, references),
+        sacrebleu.corpus_ter(outputs, references),
+    ]
+    assert 0 < expected[0].score < 100
+    for line, score in zip(plain.lines, expected, strict=False):
+        assert line.startswith(f"{score.name} {score.score:.2f}  (nrefs:2|case:")
+        assert f"|version:{sacrebleu.__version__})" in line
+    assert plain.lines[-1] == "30 lines, beam 4, length penalty 0.6 (gnmt)"
+    row = json.loads(cli("evaluate", "--run", copy_run, "--test", given, first, second, "--jsonl").succeeded().out)
+    assert [s["value"] for s in row["scores"]][:3] == [score.score for score in expected]
+    assert row["decoding"]["beam"] == 4
+
+
+def test_options_of_the_search(cli: InProcess, copy_run: Path, given: Path) -> None:
+    done = cli("evaluate", "--run", copy_run, "--test", given, given, "--beam", 1, "--length-penalty", 0).succeeded()
+    assert done.lines[-1] == "30 lines, beam 1, length penalty 0.0 (gnmt)"
+    assert float(done.lines[0].split(" ")[1]) > 90
+
+
+def test_case_139_an_empty_reference_is_scored(cli: InProcess, copy_run: Path, tmp_path: Path) -> None:
+    source = write_lines(tmp_path / "s", ["red blue", "cat", "dog"])
+    reference = write_lines(tmp_path / "r", ["red blue", "", "dog"])
+    done = cli("evaluate", "--run", copy_run, "--test", source, reference).succeeded()
+    assert done.lines[-1].startswith("3 lines, ")
+
+
+def test_case_11_case_143_what_does_not_fit_is_refused(
+    cli: InProcess, copy_run: Path, given: Path, tmp_path: Path
+) -> None:
+    short = write_lines(tmp_path / "short.txt", ["red"])
+    empty = write_lines(tmp_path / "empty.txt", [])
+    latin = tmp_path / "latin.txt"
+    latin.write_bytes(b"caf\xe9\n")
+    run = ["--run", copy_run]
+    cli("score", *run, given, short).refused(str(given), str(short), "30 vs 1")
+    cli("score", *run, given, tmp_path / "none").refused(f"{tmp_path / 'none'}: no such file")
+    cli("score", *run, empty, empty).refused(f"{empty}: the file is empty")
+    cli("score", *run, latin, short).refused(f"{latin}, line 1, column 4: not UTF-8", "iconv")
+    cli("score", *run, *run, short, short).refused("score takes one run, not an ensemble")
+    cli("evaluate", *run, "--test", given, given, short).refused(str(given), str(short), "30 vs 1")
+    cli("evaluate", *run, "--test", empty, empty).refused(f"{empty}: the test has no lines")
+    cli("evaluate", *run, "--test", tmp_path / "none", given).refused("no such file")
+    cli("evaluate", *run, "--test", latin, short).refused(f"{latin}, line 1, column 4: not UTF-8")
+    cli("evaluate", *run, "--test", short, short, "-o", tmp_path / "no" / "o").refused(
+        "expected a file in a folder that"
+    )
+    cli("evaluate", *run, "--test", short, short, "--beam", 0).refused("`beam` = 0")
+
+
+def test_as_a_process(copy_run: Path, given: Path) -> None:
+    assert len(transduce("score", "--run", copy_run, given, given).succeeded().lines) == 30
+    assert transduce("evaluate", "--run", copy_run, "--test", given, given).succeeded().lines[0].startswith("BLEU ")
