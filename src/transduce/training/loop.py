@@ -86,12 +86,16 @@ class Trainer:
         self.state.finished = self._reason_to_stop()
         updates = self.sampler.updates(self.state.epoch, self.state.index)
         with catch_signals() as interruption:
-            while not self.state.finished and not interruption.signal:
-                self._advance(next(updates), interruption)
+            interrupted = False
+            while not self.state.finished and not interrupted:
+                interrupted = self._advance(next(updates), interruption)
         return interruption
 
-    def _advance(self, update: Update, interruption: Interruption) -> None:
-        """One update, and the validation and save that are due after it."""
+    def _advance(self, update: Update, interruption: Interruption) -> bool:
+        """One update, and the validation and save that are due after it. Returns whether a signal ends the run.
+
+        The signal is looked at once: one that comes later than that must not end the run unsaved.
+        """
         state, config = self.state, self.config
         started = time.perf_counter()
         loss = self._update(update)
@@ -109,6 +113,7 @@ class Trainer:
         state.seconds += time.perf_counter() - started
         if state.regular or interrupted:
             self._save()
+        return interrupted
 
     def _update(self, update: Update) -> Tensor:
         """Add up the gradients of the update's batches and step once. Returns its loss per target token."""

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +20,7 @@ from transduce.errors import TrainingError
 from transduce.experiment import Experiment
 from transduce.recipe import Watcher, train
 from transduce.run_folder import RunFolder
+from transduce.training.distributed import World
 from transduce.training.journal import read_journal
 from transduce.training.loop import Trainer
 from transduce.training.schedule import learning_rate
@@ -223,3 +227,24 @@ def test_numbers_go_to_tensorboard(tmp_path: Path) -> None:
     (events,) = (tmp_path / "run/tensorboard").iterdir()
     content = events.read_bytes()
     assert b"update/loss" in content and b"validation/loss" in content
+
+
+def test_a_signal_that_comes_after_the_look_for_one_still_saves(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looked = 0
+    look = World.agree
+
+    def late(self: World, flags: Iterable[bool], device: torch.device) -> list[bool]:
+        nonlocal looked
+        looked += 1
+        seen = look(self, flags, device)
+        if looked == 3:
+            os.kill(os.getpid(), signal.SIGTERM)
+        return seen
+
+    monkeypatch.setattr(World, "agree", late)
+    outcome = train(tiny_experiment(tmp_path, max_updates=50, save_every=1000), tmp_path / "run")
+    assert outcome.signal == signal.SIGTERM
+    (snapshot,) = RunFolder.open(tmp_path / "run").checkpoints()
+    assert snapshot.state()["update"] == 4
