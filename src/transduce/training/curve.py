@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from transduce.errors import told
 from transduce.training.journal import read_journal
 
 
@@ -17,7 +18,13 @@ def draw_curve(journal: Path, picture: Path, title: str) -> None:
     validations = [e for e in events if e["event"] == "validation"]
     figure = Figure(figsize=(8, 4.5), layout="constrained")
     axes = figure.subplots()
-    axes.plot([e["update"] for e in updates], [e["loss"] for e in updates], color="0.65", lw=1, label="training loss")
+    axes.plot(
+        [e["update"] for e in updates],
+        [e["loss"] for e in updates],
+        color="0.65",
+        lw=1,
+        label="training loss (smoothing and dropout on)",
+    )
     at = [e["update"] for e in validations]
     axes.plot(at, [e["loss"] for e in validations], "o-", ms=3, color="tab:blue", label="validation loss")
     axes.set(xlabel="update", ylabel="cross entropy (nats per token)", title=title)
@@ -32,4 +39,5 @@ def draw_curve(journal: Path, picture: Path, title: str) -> None:
         more = right.get_legend_handles_labels()
         handles, labels = handles + more[0], labels + more[1]
     axes.legend(handles, labels, loc="center right", fontsize="small")
-    figure.savefig(picture, dpi=120, metadata={"Software": None})
+    with told(picture):
+        figure.savefig(picture, dpi=120, metadata={"Software": None})
