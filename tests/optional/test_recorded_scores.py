@@ -11,7 +11,9 @@ from transduce.evaluation.scores import score
 from transduce.text.lines import read_lines
 
 SETS = Path(__file__).parents[3] / "shared" / "data" / "mt-test-sets"
-ROW = re.compile(r"\| outputs/(\S+?)\.([a-z]{2}-[a-z]{2})\.(\S+)\.([a-z]{2})\.gz \| (13a|zh) \| \S+ \| (\S+) \| (\S+) \|")
+ROW = re.compile(
+    r"\| outputs/(\S+?)\.([a-z]{2}-[a-z]{2})\.(\S+)\.([a-z]{2})\.gz \| (13a|zh) \| \S+ \| (\S+) \| (\S+) \|"
+)
 
 pytestmark = [
     pytest.mark.slow,
