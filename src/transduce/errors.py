@@ -7,6 +7,8 @@ traceback and exits with code 2. Other `TransduceError`s exit with code 1.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 
@@ -56,3 +58,12 @@ class RunError(InputError):
 
 class TrainingError(TransduceError):
     """Training that cannot go on, such as a loss that is not finite."""
+
+
+@contextmanager
+def told(path: Path) -> Iterator[None]:
+    """A file that cannot be written, on a full disk for one, as a `TransduceError` that names it."""
+    try:
+        yield
+    except OSError as error:
+        raise TransduceError(f"{path}: could not be written ({error.strerror or error})") from None

@@ -30,7 +30,7 @@ import torch
 from safetensors import SafetensorError
 from torch import Tensor, nn
 
-from transduce.errors import RunError, TransduceError
+from transduce.errors import RunError, TransduceError, told
 from transduce.experiment import Experiment
 from transduce.experiment.load import parse, to_toml
 from transduce.text.pair import Tokenizers
@@ -106,14 +106,19 @@ class RunFolder:
             path.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise RunError(f"{path}: cannot be made ({error.strerror}); name another folder with --run") from None
-        tokenizers.save(path / "tokenizer.json")
         run = cls(path)
-        run.record(experiment)
+        with told(path):
+            run.record(experiment)
+            # Last, and whole or not at all: with it there the run exists.
+            aside = path / ".part-file-tokenizer.json"
+            tokenizers.save(aside)
+            _sync(aside)
+            aside.replace(path / "tokenizer.json")
         return run
 
     @staticmethod
     def refuse_used(path: Path) -> None:
-        if path.exists() and (not path.is_dir() or any(path.iterdir())):
+        if path.exists() and not (path.is_dir() and (not any(path.iterdir()) or _half_made(path))):
             raise RunError(
                 f"{path}: already exists and is not empty; continue it with `transduce train --resume {path}`, "
                 "or name another folder with --run"
@@ -126,7 +131,8 @@ class RunFolder:
             raise RunError(f"{path}: no such run folder; `transduce train` makes one")
         missing = [name for name in ("experiment.toml", "tokenizer.json") if not (path / name).is_file()]
         if missing:
-            raise RunError(f"{path}: not a run folder, or an incomplete one: {' and '.join(missing)} missing")
+            advice = "; it was killed before it began: train it anew, without --resume" if _half_made(path) else ""
+            raise RunError(f"{path}: not a run folder, or an incomplete one: {' and '.join(missing)} missing{advice}")
         return cls(path)
 
     @cached_property
@@ -208,7 +214,10 @@ class RunFolder:
                 else:
                     shutil.rmtree(aside)
             for part in folder.glob(".part-*"):
-                shutil.rmtree(part)
+                if part.is_dir():
+                    shutil.rmtree(part)
+                else:
+                    part.unlink()
 
     def weights(self, which: str = "auto") -> Snapshot:
         """The snapshot to translate with: `average`, `best`, `last`, or the first of them that is there."""
@@ -235,7 +244,7 @@ def write_snapshot(folder: Path, tensors: Mapping[str, Tensors], state: Mapping[
         contents["manifest.json"] = (json.dumps({"format": FORMAT, "files": files}, indent=1) + "\n").encode()
         for name, content in contents.items():
             _write_synced(part / name, content)
-        _sync_folder(part)
+        _sync(part)
         if folder.exists():
             old = folder.with_name(f".old-{folder.name}")
             shutil.rmtree(old, ignore_errors=True)
@@ -248,11 +257,12 @@ def write_snapshot(folder: Path, tensors: Mapping[str, Tensors], state: Mapping[
             shutil.rmtree(old)
         else:
             part.rename(folder)
-        _sync_folder(folder.parent)
+        _sync(folder.parent)
     except OSError as error:
         shutil.rmtree(part, ignore_errors=True)
         raise TransduceError(
-            f"{folder}: could not be saved ({error.strerror}); what was saved before is untouched"
+            f"{folder}: could not be saved ({error.strerror}); what was saved before is untouched. "
+            "When that is mended, `transduce train --resume` goes on"
         ) from None
     return Snapshot(folder)
 
@@ -260,8 +270,9 @@ def write_snapshot(folder: Path, tensors: Mapping[str, Tensors], state: Mapping[
 def write_text(path: Path, text: str) -> None:
     """Write a file whole or not at all."""
     aside = path.with_name(f".part-file-{path.name}")
-    _write_synced(aside, text.encode())
-    aside.replace(path)
+    with told(path):
+        _write_synced(aside, text.encode())
+        aside.replace(path)
 
 
 def load_weights(model: nn.Module, snapshot: Snapshot) -> None:
@@ -291,6 +302,15 @@ def _serialise(tensors: Tensors) -> bytes:
     return safetensors.torch.save({name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()})
 
 
+def _half_made(path: Path) -> bool:
+    """Whether a folder holds no more than what `RunFolder.create` had written when it was killed."""
+    names = {entry.name for entry in path.iterdir()}
+    settings = path / "experiment.toml"
+    if not names <= {settings.name, ".part-file-experiment.toml", ".part-file-tokenizer.json"} or not names:
+        return False
+    return settings.name not in names or settings.read_bytes().endswith(END.encode())
+
+
 def _write_synced(path: Path, content: bytes) -> None:
     with path.open("wb") as file:
         file.write(content)
@@ -298,7 +318,7 @@ def _write_synced(path: Path, content: bytes) -> None:
         os.fsync(file.fileno())
 
 
-def _sync_folder(path: Path) -> None:
+def _sync(path: Path) -> None:
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)

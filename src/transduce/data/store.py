@@ -6,11 +6,13 @@ It is written aside and renamed as a whole: it exists completely or not at all.
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import shutil
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from itertools import chain, islice
 from pathlib import Path
 from typing import IO, Any, NamedTuple, TypeVar
@@ -18,7 +20,7 @@ from typing import IO, Any, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from transduce.errors import RunError
+from transduce.errors import RunError, told
 
 T = TypeVar("T")
 
@@ -76,23 +78,27 @@ class Store:
         If another process finishes the same store first, that one is used.
         """
         folder.parent.mkdir(parents=True, exist_ok=True)
+        _remove_abandoned(folder)
         aside = folder.with_name(f".{folder.name}.{uuid.uuid4().hex}")
         aside.mkdir()
+        lock = _lock(aside)
         try:
-            _write(aside, vocabularies, examples, key)
-            if finish is not None:
-                finish(aside)
-            try:
-                aside.rename(folder)
-            except OSError:
-                if not folder.is_dir():
-                    raise
+            with told(folder):
+                _write(aside, vocabularies, examples, key)
+                if finish is not None:
+                    finish(aside)
+                try:
+                    aside.rename(folder)
+                except OSError:
+                    if not folder.is_dir():
+                        raise
             store = cls.open(folder)
             if store.key != key:
                 raise RunError(f"{folder} exists and holds something else; remove it or choose another place")
             return store
         finally:
             shutil.rmtree(aside, ignore_errors=True)
+            os.close(lock)
 
     @classmethod
     def open(cls, folder: Path) -> Store:
@@ -145,6 +151,26 @@ def batched(items: Iterable[T], size: int) -> Iterator[list[T]]:
     iterator = iter(items)
     while chunk := list(islice(iterator, size)):
         yield chunk
+
+
+def _lock(folder: Path) -> int:
+    """Hold a folder for as long as this process lives, or until the descriptor is closed."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(descriptor)
+        raise
+    return descriptor
+
+
+def _remove_abandoned(folder: Path) -> None:
+    """Remove what killed processes had written of this store; what a living one writes is locked."""
+    for aside in folder.parent.glob(f".{folder.name}.*"):
+        with suppress(OSError):
+            lock = _lock(aside)
+            shutil.rmtree(aside, ignore_errors=True)
+            os.close(lock)
 
 
 def _write(folder: Path, vocabularies: Mapping[str, int], examples: Iterable[Example], key: str) -> None:

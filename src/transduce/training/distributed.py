@@ -2,25 +2,48 @@
 
 Gradients are summed once per update. Which batches make an update, and what seeds their dropout, does
 not depend on the number of processes; so N processes do what one does with N-fold accumulation.
+
+A process that dies closes its connections, which ends the others at once; one that only stops answering
+does so after `SILENCE`. While one process does what takes long (prepare text, validate), the others wait
+at a gate of its own that allows for `LONG_WORK`.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import timedelta
 
 import torch
 import torch.distributed as dist
 from torch import Tensor, nn
 
+from transduce.errors import TrainingError
+
+SILENCE = timedelta(minutes=10)
+"""How long an update may wait for another process's share of it."""
+LONG_WORK = timedelta(days=2)
+"""How long the others wait while one prepares the text or validates."""
+ROLL_CALL = timedelta(seconds=5)
+"""How long process 0 waits for signs of life, to say which process was lost."""
+
 
 @dataclass(frozen=True, slots=True)
 class World:
-    """This process's number and how many there are."""
+    """This process's number and how many there are.
+
+    Every method that waits for others raises TrainingError where one of them is lost.
+    """
 
     rank: int = 0
     size: int = 1
+    store: dist.Store | None = None
+    """Where the processes leave notes for each other."""
+    gate: dist.ProcessGroup | None = None
+    """For waiting long; on the CPU, where a closed connection is noticed at once."""
 
     @property
     def leads(self) -> bool:
@@ -37,27 +60,61 @@ class World:
                 parameter.grad = torch.zeros_like(parameter)
         gradients = [p.grad for p in parameters if p.grad is not None]
         flat = torch.cat([gradient.flatten() for gradient in gradients])
-        dist.all_reduce(flat)
+        with self._told():
+            dist.all_reduce(flat)
         for gradient, part in zip(gradients, flat.split([g.numel() for g in gradients]), strict=True):
             gradient.copy_(part.view_as(gradient))
 
     def wait(self) -> None:
-        """Until every process is here."""
+        """Until every process is here, however long that takes."""
         if self.size > 1:
-            dist.barrier()
+            with self._told():
+                dist.barrier(group=self.gate)
 
     def sum(self, value: Tensor) -> Tensor:
         """The sum of a value over all processes."""
         if self.size > 1:
-            dist.all_reduce(value)
+            with self._told():
+                dist.all_reduce(value)
         return value
 
-    def agree(self, flags: Iterable[bool], device: torch.device) -> list[bool]:
-        """Each flag as the leading process has it or, for any process's wish to stop, as one of them has it."""
-        value = torch.tensor([int(flag) for flag in flags], device=device)
+    def agree(self, flags: Iterable[bool], *, patient: bool = False) -> list[bool]:
+        """Each flag true where it is true for any process; `patient` where one of them may take long."""
+        value = torch.tensor([int(flag) for flag in flags])
         if self.size > 1:
-            dist.all_reduce(value, op=dist.ReduceOp.MAX)
+            with self._told():
+                dist.all_reduce(value, op=dist.ReduceOp.MAX, group=self.gate if patient else None)
         return [bool(flag) for flag in value.tolist()]
+
+    @contextmanager
+    def _told(self) -> Iterator[None]:
+        try:
+            yield
+        except RuntimeError as error:
+            raise TrainingError(
+                f"process {self.rank} of {self.size} had to stop: {self._lost()}. Its own message or the system's log "
+                "says why, often memory. What was saved is whole: start all processes again with --resume "
+                f"({str(error).splitlines()[0][:200]})"
+            ) from None
+
+    def _lost(self) -> str:
+        """Which process was lost, as far as this one can know: process 0 calls the roll, the others answer."""
+        assert self.store is not None
+        missing = []
+        try:
+            self.store.set(f"alive/{self.rank}", "")
+            end = time.monotonic() + ROLL_CALL.total_seconds()
+            for rank in range(self.size) if self.leads else ():
+                left = timedelta(seconds=max(0.01, end - time.monotonic()))
+                try:
+                    self.store.wait([f"alive/{rank}"], left)
+                except RuntimeError:
+                    missing.append(str(rank))
+        except RuntimeError:
+            return "process 0 was lost"
+        if not missing:
+            return "another process of this run was lost"
+        return f"process {' and '.join(missing)} of this run {'was' if len(missing) == 1 else 'were'} lost"
 
 
 def leads() -> bool:
@@ -69,6 +126,9 @@ def join(device: torch.device) -> World:
     """The world that torchrun's environment describes; a world of one without it."""
     if "WORLD_SIZE" not in os.environ or int(os.environ["WORLD_SIZE"]) == 1:
         return World()
+    store, rank, size = next(iter(dist.rendezvous("env://")))
+    notes = dist.PrefixStore("transduce", store)
     if not dist.is_initialized():
-        dist.init_process_group("nccl" if device.type == "cuda" else "gloo")
-    return World(dist.get_rank(), dist.get_world_size())
+        backend = "cpu:gloo,cuda:nccl" if device.type == "cuda" else "gloo"
+        dist.init_process_group(backend, store=store, rank=rank, world_size=size, timeout=SILENCE)
+    return World(rank, size, notes, dist.new_group(backend="gloo", timeout=LONG_WORK))

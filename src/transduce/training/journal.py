@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from transduce.errors import ConfigError
+from transduce.errors import ConfigError, told
 
 
 class Journal:
@@ -21,7 +21,7 @@ class Journal:
         self._board = _board(path.parent / "tensorboard") if tensorboard else None
 
     def write(self, event: str, *, update: int, **values: Any) -> None:
-        with self.path.open("a", encoding="utf-8", newline="\n") as file:
+        with told(self.path), self.path.open("a", encoding="utf-8", newline="\n") as file:
             file.write(json.dumps({"event": event, "update": update, **values}, ensure_ascii=False) + "\n")
         if self._board is not None:
             for name, value in values.items():

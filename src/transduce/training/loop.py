@@ -79,6 +79,8 @@ class Trainer:
         load_optimizer(self.model, self.optimizer, snapshot.tensors("optimizer"))
         if self.world.leads:
             self.journal.cut(self.state.journal_bytes)
+            # The killed process may have saved this one and not got round to it.
+            self._drop_old(snapshot)
 
     def train(self) -> Interruption:
         """Update until the experiment says stop, or a signal does."""
@@ -102,11 +104,13 @@ class Trainer:
         self._read_losses(update, loss)
         state.seconds += time.perf_counter() - started
         started = time.perf_counter()
+        # What time and signals say can differ between processes, and only the leading one knows of patience.
         state.finished = self._reason_to_stop()
-        if state.update % config.validate_every == 0 or state.finished:
+        stopped, interrupted = self.world.agree([bool(state.finished), bool(interruption.signal)])
+        if stopped or state.update % config.validate_every == 0:
             self._validate()
             state.finished = state.finished or self._reason_to_stop()
-        stopped, interrupted = self.world.agree([bool(state.finished), bool(interruption.signal)], self.compute.device)
+            (stopped,) = self.world.agree([stopped or bool(state.finished)], patient=True)
         if stopped:
             state.finished = state.finished or "another process ended it"
         state.regular = state.update % config.save_every == 0 or stopped
@@ -212,11 +216,15 @@ class Trainer:
         tensors = {"weights": self._weights(), "optimizer": optimizer_tensors(self.model, self.optimizer)}
         snapshot = self.run.save_checkpoint(self.state.update, tensors, self.state.to_json())
         self.listener.saved(self.state, snapshot)
+        self._drop_old(snapshot)
+
+    def _drop_old(self, newest: Snapshot) -> None:
+        """Keep the newest checkpoint, and as many regular ones as enter the average."""
         kept = 0
         for old in reversed(self.run.checkpoints()):
             regular = bool(old.state()["regular"])
             kept += regular
-            if old.folder != snapshot.folder and (not regular or kept > self.config.average):
+            if old.folder != newest.folder and (not regular or kept > self.config.average):
                 self.run.drop_checkpoint(old)
 
     def _weights(self) -> dict[str, Tensor]:

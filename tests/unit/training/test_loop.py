@@ -235,10 +235,10 @@ def test_a_signal_that_comes_after_the_look_for_one_still_saves(
     looked = 0
     look = World.agree
 
-    def late(self: World, flags: Iterable[bool], device: torch.device) -> list[bool]:
+    def late(self: World, flags: Iterable[bool], *, patient: bool = False) -> list[bool]:
         nonlocal looked
         looked += 1
-        seen = look(self, flags, device)
+        seen = look(self, flags, patient=patient)
         if looked == 3:
             os.kill(os.getpid(), signal.SIGTERM)
         return seen
