@@ -55,7 +55,8 @@ PRESETS_TEXT = """\
 
 A preset gives the values of this table to keys that the file leaves out. Unless `preset` names one, it is chosen by
 the number of training pairs: `tiny` below 100,000, `small` below 1,000,000, else `base`. `big` must be named. `base`
-and `big` are the paper's models (Table 3). The program prints which preset it took, and why. A dash means: the
+and `big` are the paper's models (Table 3). The values of `model` are for the Transformer: another `model.kind` keeps
+its own defaults, which are those of its paper. The program prints which preset it took, and why. A dash means: the
 default above.
 """
 
@@ -75,9 +76,12 @@ def _tables(model: type[BaseModel], path: tuple[str, ...]) -> Iterator[tuple[str
     places: dict[type[BaseModel], list[str]] = {}
     for name, field in model.model_fields.items():
         for inner in _models(field.annotation):
-            places.setdefault(inner, []).append(_header((*path, name), field.annotation))
+            header = _header((*path, name), field.annotation)
+            if isinstance(key := field.discriminator, str):
+                header += f'` with `{key} = "{inner.model_fields[key].default}"'
+            places.setdefault(inner, []).append(header)
     for inner, headers in places.items():
-        if len(headers) == 1 and headers[0].startswith("[") and not headers[0].startswith("[["):
+        if len(headers) == 1 and re.fullmatch(r"\[[^\[\]]*\]", headers[0]):
             yield from _tables(inner, tuple(headers[0].strip("[]").split(".")))
         else:
             yield ", ".join(f"`{header}`" for header in headers), inner
@@ -124,7 +128,7 @@ def _type_name(annotation: Any) -> str:
     if origin is Literal:
         return ", ".join(f"`{json.dumps(value)}`" for value in arguments)
     if origin in (Union, types.UnionType):
-        return " or ".join(_type_name(argument) for argument in arguments if argument is not type(None))
+        return " or ".join(dict.fromkeys(_type_name(argument) for argument in arguments if argument is not type(None)))
     if origin in (tuple, list):
         return f"list of {_type_name(arguments[0])}s"
     if origin is dict:
@@ -141,6 +145,8 @@ def _bound(constraint: Any) -> str:
         if isinstance(constraint, kind):
             value = getattr(constraint, name)
             return f"{sign} {value:,}" if isinstance(value, int) else f"{sign} {value:g}"
+    if isinstance(constraint, annotated_types.MultipleOf):
+        return f"a multiple of {constraint.multiple_of}"
     if isinstance(constraint, annotated_types.MinLen):
         return f"at least {constraint.min_length}"
     return "finite" if getattr(constraint, "allow_inf_nan", None) is False else ""

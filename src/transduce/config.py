@@ -30,6 +30,11 @@ def explain(error: ValidationError, model: type[BaseModel], where: str) -> Confi
             lines.append(f"unknown key `{'.'.join([*path, unknown])}`: {hint}")
         elif item["type"] == "missing":
             lines.append(f"`{key}` is missing")
+        elif item["type"] == "union_tag_invalid":
+            # A union of tables that one key of theirs tells apart: the fault is that key's value.
+            tag, known = item["ctx"]["discriminator"].strip("'"), item["ctx"]["expected_tags"]
+            value = item["input"][tag] if isinstance(item["input"], dict) else item["ctx"]["tag"]
+            lines.append(f"`{key}.{tag}` = {value!r}: expected one of {known}")
         else:
             message = item["msg"].removeprefix("Value error, ")
             lines.append(f"`{key}` = {item['input']!r}: {message}" if key else message)
@@ -39,8 +44,9 @@ def explain(error: ValidationError, model: type[BaseModel], where: str) -> Confi
 def _walk(model: type[BaseModel], location: tuple[int | str, ...]) -> tuple[list[str], list[type[BaseModel]]]:
     """Follow a location; return its keys as the file spells them, and the models it ends in.
 
-    pydantic also puts the branch of a union into a location ("model", "transformer", "d_model"):
-    no key of the file, so whatever is no field of the models reached so far is left out.
+    pydantic also puts the branch of a union into a location ("model", "transformer", "d_model"): no key of
+    the file, so whatever is no field of the models reached so far is left out. Where it is the `kind` of one
+    of them, it leads on to that one.
     """
     path: list[str] = []
     models: list[type[BaseModel]] = [model]
@@ -52,7 +58,14 @@ def _walk(model: type[BaseModel], location: tuple[int | str, ...]) -> tuple[list
         if fields:
             path.append(part)
             models = [inner for field in fields for inner in _models_in(field.annotation)]
+        else:
+            models = [m for m in models if _kind(m) == part] or models
     return path, models
+
+
+def _kind(model: type[BaseModel]) -> Any:
+    """What tells a table of a union apart from the others."""
+    return model.model_fields["kind"].default if "kind" in model.model_fields else None
 
 
 def _models_in(annotation: Any) -> list[type[BaseModel]]:

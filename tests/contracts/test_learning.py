@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 import torch
 
-from transduce.models import ModelConfig, TransformerConfig
+from transduce.models import ModelConfig, RnnSearchConfig, Seq2SeqConfig, TransformerConfig
 from transduce.models.contract import EncoderDecoder
 from transduce.search import DecodingConfig
 from transduce.tasks.translate import Translate
@@ -21,7 +21,9 @@ ROWS, WARMUP, PEAK = 64, 50, 5e-3
 Rule = Callable[[list[int]], list[int]]
 
 LEARNERS: dict[str, ModelConfig] = {
-    "transformer": TransformerConfig(encoder_layers=1, decoder_layers=1, d_model=64, d_ff=128, heads=4, dropout=0.0)
+    "transformer": TransformerConfig(encoder_layers=1, decoder_layers=1, d_model=64, d_ff=128, heads=4, dropout=0.0),
+    "rnn-search": RnnSearchConfig(d_model=32),
+    "seq2seq": Seq2SeqConfig(layers=1, d_model=128),
 }
 
 

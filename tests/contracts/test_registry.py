@@ -8,18 +8,33 @@ import jaxtyping
 import pytest
 import torch
 
-from tests.contracts.variations import VARIATIONS, having
+from tests.contracts.variations import SOURCE_VOCABULARY, VARIATIONS, Variation, having
 from transduce.models import ModelConfig
 
 
 def test_every_model_of_the_union_is_tested() -> None:
-    union = set(get_args(ModelConfig)) or {ModelConfig}
-    assert {type(v.config) for v in VARIATIONS} == union
+    union, discriminator = get_args(ModelConfig)
+    assert {type(v.config) for v in VARIATIONS} == set(get_args(union))
+    assert discriminator.discriminator == "kind"
+    assert len({v.config.kind for v in VARIATIONS}) == len(get_args(union))
 
 
 def test_names_are_distinct_and_every_capability_is_known() -> None:
     assert len({v.name for v in VARIATIONS}) == len(VARIATIONS)
     assert set(having("encoder-decoder")) == set(VARIATIONS)
+    assert {c for v in VARIATIONS for c in v.config.capabilities} == {
+        "encoder-decoder", "cross-attention", "recurrent",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("variation", VARIATIONS, ids=lambda v: v.name)
+def test_settings_answer_as_their_model_does(variation: Variation) -> None:
+    model = variation.build()
+    assert variation.config.capabilities == model.capabilities
+    assert variation.config.longest == model.max_positions
+    assert variation.config.needs_joint_vocabulary == (model.source_embedding is model.target_embedding)
+    assert model.source_embedding.weight.shape == (SOURCE_VOCABULARY, model.d_model)
+    assert 0 < variation.config.activation_floats(5) <= variation.config.activation_floats(7)
 
 
 def test_a_wrong_shape_is_an_error_here() -> None:

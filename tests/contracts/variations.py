@@ -5,14 +5,14 @@ A new model joins the union `ModelConfig` and this list; `test_registry` holds t
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from typing import Any
 
 import torch
 from torch import nn
 
 from transduce.data.batch import Stream
-from transduce.models import ModelConfig, TransformerConfig
+from transduce.models import ModelConfig, RnnSearchConfig, Seq2SeqConfig, TransformerConfig
 from transduce.text.specials import BOS, RESERVED
 
 # A different prime for each axis, so that a swapped axis cannot hide.
@@ -49,6 +49,14 @@ def _transformer(name: str, **changes: Any) -> Variation:
     return Variation(name, TransformerConfig(**{**sizes, **changes}))
 
 
+def _seq2seq(name: str, **changes: Any) -> Variation:
+    return Variation(name, Seq2SeqConfig(**{"layers": 2, "d_model": 13, **changes}))
+
+
+def _rnn_search(name: str, **changes: Any) -> Variation:
+    return Variation(name, RnnSearchConfig(**{"d_model": 14, **changes}))
+
+
 VARIATIONS = (
     _transformer("transformer"),
     _transformer("pre-norm", norm="pre"),
@@ -64,12 +72,26 @@ VARIATIONS = (
     _transformer("tied-target", tie="target"),
     _transformer("untied", tie="none", norm="pre", d_model=19, d_k=17, d_v=5),
     _transformer("one-and-three-layers", encoder_layers=1, decoder_layers=3),
+    _seq2seq("seq2seq"),
+    _seq2seq("seq2seq-forwards", cell="gru", reverse_source=False, tie="target"),
+    _seq2seq("seq2seq-rnn", cell="rnn", layers=1, tie="all"),
+    _rnn_search("rnn-search"),
+    _rnn_search("rnn-search-dot", cell="lstm", layers=2, attention="dot", tie="all"),
+    _rnn_search("rnn-search-general", cell="rnn", layers=2, attention="general", tie="target"),
 )
+
+
+def tensors(tree: Any) -> list[torch.Tensor]:
+    """The tensors of a Memory or State, in order."""
+    if isinstance(tree, torch.Tensor):
+        return [tree]
+    parts = [getattr(tree, f.name) for f in fields(tree)] if is_dataclass(tree) else tree
+    return [x for part in parts for x in tensors(part)] if isinstance(parts, list | tuple) else []
 
 
 def having(capability: str) -> list[Variation]:
     """The variations whose model declares a capability."""
-    return [v for v in VARIATIONS if capability in type(v.config.build(RESERVED, RESERVED)).capabilities]
+    return [v for v in VARIATIONS if capability in v.config.build(RESERVED, RESERVED).capabilities]
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import signal
@@ -118,6 +119,10 @@ def test_case_95_a_record_of_what_made_the_run(cli: InProcess, experiment: Path,
     results = json.loads((tmp_path / "a/results.json").read_text(encoding="utf-8"))
     assert {"seed", "data_sha256", "compute", "hardware", "transduce", "training_flops"} <= set(results)
     assert {"torch", "python", "cores", "processor"} <= set(results["hardware"])
+    assert results["compute"] == "cpu, fp32, 1 threads"
+    assert results["weights_sha256"] == hashlib.sha256(weights[0]).hexdigest()
+    settings = (tmp_path / "a/experiment.toml").read_bytes()
+    assert results["experiment_sha256"] == hashlib.sha256(settings).hexdigest()
 
 
 def test_case_20_a_run_made_in_the_c_locale_has_the_same_bytes(tmp_path: Path) -> None:

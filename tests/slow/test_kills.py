@@ -35,13 +35,13 @@ def experiment(folder: Path, seed: int, **changes: Any) -> Experiment:
 def everything(run: Path) -> dict[str, Any]:
     """`content`, and the results but for times."""
     results = json.loads((run / "results.json").read_text(encoding="utf-8"))
-    return {**content(run), "results": {k: v for k, v in results.items() if k not in ("ended", "training_seconds")}}
+    results |= {"ended": "", "training_seconds": 0}
+    return {**content(run), "results": results}
 
 
 def live_and_die(forks: Forks, folder: Path, run: Path, rng: random.Random, kills: int) -> int:
     """Train with up to `kills` kills, then to the end. Returns how many there were."""
-    died = 0
-    for _ in range(LIVES):
+    for died in range(LIVES):
         begun = (run / "tokenizer.json").exists()
         arguments = ["--resume", run] if begun else [folder / "e.toml", "--run", run]
         how: dict[str, Any] = {}
@@ -53,7 +53,6 @@ def live_and_die(forks: Forks, folder: Path, run: Path, rng: random.Random, kill
         if done.code == 0:
             return died
         assert done.code == -signal.SIGKILL, done.err
-        died += 1
     raise AssertionError(f"not at its end after {LIVES} lives")
 
 

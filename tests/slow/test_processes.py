@@ -31,7 +31,7 @@ import json, os, sys
 from datetime import timedelta
 from transduce.training import distributed, loop
 
-distributed.SILENCE = timedelta(seconds=3)
+distributed.SILENCE = timedelta(seconds=8)
 distributed.ROLL_CALL = timedelta(seconds=1)
 collate = loop.Translate.collate
 def noting(self, store, examples):
@@ -69,7 +69,7 @@ def processes(
                     stderr=subprocess.PIPE,
                     env=env,
                     cwd=ROOT,
-                )  # fmt: skip
+                )
             )
         yield started
     finally:
@@ -85,8 +85,14 @@ def ended(process: subprocess.Popen[bytes], timeout: float) -> tuple[int, str]:
     return process.returncode, text
 
 
+def both_end_well(*watched: subprocess.Popen[bytes]) -> None:
+    for process in watched:
+        code, err = ended(process, 90)
+        assert code == 0, err
+
+
 def even(folder: Path, **training: object) -> Experiment:
-    """Without dropout's help from Adam: a large epsilon keeps rounding in tiny gradients from growing."""
+    """Adam's root would blow up the rounding of tiny gradients: a large epsilon keeps it small."""
     return tiny_experiment(folder, adam_epsilon=1e-3, learning_rate=0.01, **training)
 
 
@@ -102,8 +108,7 @@ def test_case_76_case_82_two_processes_make_the_updates_of_one(tmp_path: Path, a
     (tmp_path / "e.toml").write_text(to_toml(experiment), encoding="utf-8")
     transduce("train", tmp_path / "e.toml", "--run", tmp_path / "one").succeeded()
     with processes(tmp_path, "train", tmp_path / "e.toml", "--run", tmp_path / "two") as (first, second):
-        assert ended(first, 60)[0] == 0
-        assert ended(second, 20)[0] == 0
+        both_end_well(first, second)
     one, two = (
         [e for e in read_journal(tmp_path / name / "journal.jsonl") if e["event"] == "update"]
         for name in ("one", "two")
@@ -118,14 +123,16 @@ def test_case_76_case_82_two_processes_make_the_updates_of_one(tmp_path: Path, a
     assert len(seen[0]) > len(seen[1]), "an update had a batch for the first process only"
     everything = [i for rank in seen for batch in rank for i in batch]
     assert Counter(everything) == Counter([*range(211), *range(211)]), "each pair once in each of two epochs"
-    half = [batch for batch in seen[0] if batch in seen[0][: len(seen[0]) // 2]]
-    assert half != seen[0], "the second epoch is another order"
+    batches = [tuple(batch) for batch in seen[0]]
+    assert len(set(batches)) > 0.9 * len(batches), "the second epoch is another order"
 
 
 def wait_for(path: Path, *watched: subprocess.Popen[bytes]) -> None:
     deadline = time.monotonic() + 60
     while not path.exists():
-        assert time.monotonic() < deadline and all(process.poll() is None for process in watched), path
+        for process in watched:
+            assert process.poll() is None, ended(process, 5)
+        assert time.monotonic() < deadline, path
         time.sleep(0.02)
 
 
@@ -149,7 +156,7 @@ def test_case_88_a_lost_process_ends_the_run_with_its_number(tmp_path: Path, num
     last = int(found.checkpoints()[-1].state()["update"])
     more = ("--set", f"training.max_updates={last + 2}")
     with processes(tmp_path, "train", "--resume", run, *more) as (first, second):
-        assert ended(first, 60)[0] == ended(second, 20)[0] == 0
+        both_end_well(first, second)
     assert RunFolder.open(run).checkpoints()[-1].state()["update"] == last + 2
 
 
@@ -167,12 +174,12 @@ def test_case_88_the_others_end_when_the_first_is_lost(tmp_path: Path) -> None:
 def test_a_long_validation_loses_nobody(tmp_path: Path) -> None:
     """It takes longer than an update may be silent: the others wait at the gate."""
     slow = "import time\nfrom transduce.training import validation\nv = validation.Validator.__call__\n"
-    slow += "validation.Validator.__call__ = lambda self, model: time.sleep(7) or v(self, model)\n"
+    slow += "validation.Validator.__call__ = lambda self, model: time.sleep(13) or v(self, model)\n"
     experiment = tiny_experiment(tmp_path, max_updates=2, validate_every=1)
     (tmp_path / "e.toml").write_text(to_toml(experiment), encoding="utf-8")
     arguments = ("train", tmp_path / "e.toml", "--run", tmp_path / "run")
     with processes(tmp_path, *arguments, script=slow + NOTING) as (first, second):
-        assert ended(first, 90)[0] == ended(second, 20)[0] == 0
+        both_end_well(first, second)
     assert [s.folder.name for s in RunFolder.open(tmp_path / "run").checkpoints()] == ["step-2"]
 
 

@@ -316,3 +316,38 @@ def test_tensors_are_plain_safetensors(tmp_path: Path) -> None:
     write_snapshot(tmp_path / "best", {"weights": {"t": torch.arange(6.0).view(2, 3).t()}}, {})
     loaded = safetensors.torch.load_file(tmp_path / "best/weights.safetensors")
     assert loaded["t"].tolist() == [[0, 3], [1, 4], [2, 5]]
+
+
+def test_a_run_that_was_killed_while_it_was_made_is_made_anew(tmp_path: Path) -> None:
+    path = tmp_path / "run"
+    RunFolder.create(path, EXPERIMENT, tokenizers())
+    (path / "tokenizer.json").rename(path / ".part-file-tokenizer.json")
+    with pytest.raises(RunError, match="killed before it began: train it anew, without --resume"):
+        RunFolder.open(path)
+    assert RunFolder.create(path, EXPERIMENT, tokenizers()).experiment == EXPERIMENT
+    for name, content in (("experiment.toml", "name = 'mine'\n"), ("notes.txt", "")):
+        other = tmp_path / name.partition(".")[0]
+        other.mkdir()
+        (other / name).write_text(content, encoding="utf-8")
+        with pytest.raises(RunError, match="already exists and is not empty"):
+            RunFolder.create(other, EXPERIMENT, tokenizers())
+        assert (other / name).read_text(encoding="utf-8") == content, "someone else's file"
+
+
+def test_half_a_file_is_cleaned_too(run: RunFolder) -> None:
+    (run.path / ".part-file-results.json").write_text("{", encoding="utf-8")
+    run.clean()
+    assert not list(run.path.glob(".*"))
+
+
+def test_a_file_that_cannot_be_written_is_named(run: RunFolder, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = (run.path / "experiment.toml").read_bytes()
+
+    def full(path: Path, content: bytes) -> None:
+        path.write_bytes(content[:7])
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(run_folder, "_write_synced", full)
+    with pytest.raises(TransduceError, match=r"experiment\.toml: could not be written \(No space left on device\)"):
+        run.record(EXPERIMENT)
+    assert (run.path / "experiment.toml").read_bytes() == before

@@ -39,7 +39,7 @@ def run_prepare(path: Path, settings: Sequence[str], cache: Path, *, dry_run: bo
             typer.echo(f"{name}: {tokens:,.0f} tokens an update, {found.padding[name]:.1%} of its places padding")
         typer.echo(f"updates per epoch: {found.updates:,} of {found.micro_batches:,} passes; "
                    f"{config.max_updates:,} updates are {config.max_updates / found.updates:,.1f} epochs")  # fmt: skip
-        typer.echo(memory_estimate(experiment, sizes))
+        typer.echo(memory_estimate(experiment, sizes, int(lengths["source"].max()) + 1))
         if dry_run:
             data.report.check(experiment.data.filters.max_dropped, spared=frozenset({DUPLICATE}))
             typer.echo("dry run: nothing was written")
@@ -47,18 +47,15 @@ def run_prepare(path: Path, settings: Sequence[str], cache: Path, *, dry_run: bo
             typer.echo(f"encoded text: {data.store.folder}")
 
 
-def memory_estimate(experiment: Experiment, sizes: tuple[int, int]) -> str:
-    """Memory that training will take, as one sentence.
+def memory_estimate(experiment: Experiment, sizes: tuple[int, int], length: int) -> str:
+    """Memory that training will take, as one sentence; `length` is the longest source in tokens.
 
     Weights, gradients and Adam's two moments take 16 bytes a parameter. A forward pass keeps, for each of
-    `batch_tokens` places, about 14 vectors of d_model and 2 of d_ff a layer (the decoder half as many again
-    as the encoder), and the logits with their gradient: an estimate, good to about a third.
+    `batch_tokens` places, what the model's settings say, and the logits with their gradient: an estimate.
     """
     with torch.device("meta"):
         model = experiment.model.build(*sizes)
     parameters = sum(p.numel() for p in model.parameters())
-    m = experiment.model
-    layers = m.encoder_layers + 1.5 * m.decoder_layers
-    activations = experiment.training.batch_tokens * 4 * (layers * (14 * m.d_model + 2 * m.d_ff) + 3 * sizes[1])
-    total = (16 * parameters + activations) / 2**20 + 400
+    floats = experiment.model.activation_floats(length) + 3 * sizes[1]
+    total = (16 * parameters + experiment.training.batch_tokens * 4 * floats) / 2**20 + 400
     return f"model: {parameters:,} parameters; memory to expect in training: about {total:,.0f} MiB"

@@ -53,6 +53,7 @@ class Store:
         self._corpora: NDArray[np.int32] = _map(folder / "corpora.bin", "<i4", n)
         self._ids: dict[str, NDArray[Any]] = {}
         self._offsets: dict[str, NDArray[np.int64]] = {}
+        self._lengths: dict[str, NDArray[np.int32]] = {}
         for name, stream in header["streams"].items():
             if stream["dtype"] not in _ID_TYPES:
                 raise ValueError(f"ids of type {stream['dtype']}")
@@ -128,8 +129,10 @@ class Store:
         return self._ids[name][offsets[index] : offsets[index + 1]]
 
     def lengths(self, name: str) -> NDArray[np.int32]:
-        """Tokens of each example, (n,), without end mark."""
-        return np.diff(self._offsets[name]).astype(np.int32)
+        """Tokens of each example, (n,), without end mark; kept, since every update asks."""
+        if name not in self._lengths:
+            self._lengths[name] = np.diff(self._offsets[name]).astype(np.int32)
+        return self._lengths[name]
 
     def line(self, index: int) -> int:
         """Line number of an example in its corpus, from 1."""

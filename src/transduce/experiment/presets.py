@@ -6,6 +6,9 @@ from typing import Any, Literal
 
 PresetName = Literal["tiny", "small", "base", "big"]
 
+MODEL: dict[str, Any] = {"kind": "transformer"}
+"""The model of an experiment that names no kind, and the only one that the sizes below are for."""
+
 PRESETS: dict[PresetName, dict[str, Any]] = {
     # The sizes that reached 41 BLEU on the 29,000 pairs of Multi30k: little text asks for few weights
     # and much dropout. The peak learning rate suits the small width; clipping guards the high rate.
@@ -48,6 +51,18 @@ def choose(pairs: int) -> tuple[PresetName, str]:
     if pairs < 1_000_000:
         return "small", f"{pairs:,} training pairs are under 1,000,000: more than `tiny` can hold, too few for `base`"
     return "base", f"{pairs:,} training pairs are enough for the paper's base model"
+
+
+def fill_in(name: Any, values: dict[str, Any]) -> dict[str, Any]:
+    """`values` laid on the preset (on nothing, if there is none of that name).
+
+    Another model than `MODEL` keeps its own defaults for what is left out.
+    """
+    preset = PRESETS[name] if isinstance(name, str) and name in PRESETS else {}
+    model = values.get("model", {})
+    if isinstance(model, dict) and model.get("kind", MODEL["kind"]) == MODEL["kind"]:
+        return merge(merge({"model": MODEL}, preset), values)
+    return merge({table: rest for table, rest in preset.items() if table != "model"}, values)
 
 
 def merge(under: dict[str, Any], over: dict[str, Any]) -> dict[str, Any]:

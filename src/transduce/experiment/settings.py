@@ -12,7 +12,7 @@ from transduce.data.corpus import CorpusConfig
 from transduce.data.filters import FilterConfig
 from transduce.devices import ComputeConfig
 from transduce.evaluation.scores import ScoringConfig
-from transduce.experiment.presets import PRESETS, PresetName, merge
+from transduce.experiment.presets import PresetName, fill_in
 from transduce.models import ModelConfig, TransformerConfig
 from transduce.search.config import DecodingConfig
 from transduce.text.tokenizer import TokenizerConfig
@@ -123,6 +123,7 @@ class Experiment(Config):
     data: DataConfig
     tokenizer: TokenizerConfig = TokenizerConfig()
     model: ModelConfig = TransformerConfig()
+    """What learns: one of the models below, which `kind` tells apart; the Transformer unless given."""
     training: TrainingConfig = TrainingConfig()
     validation: ValidationConfig = ValidationConfig()
     decoding: DecodingConfig = DecodingConfig()
@@ -136,8 +137,7 @@ class Experiment(Config):
     @model_validator(mode="before")
     @classmethod
     def _fill_in_preset(cls, values: Any) -> Any:
-        name = values.get("preset", "base") if isinstance(values, dict) else None
-        return merge(PRESETS[name], values) if isinstance(name, str) and name in PRESETS else values
+        return fill_in(values.get("preset", "base"), values) if isinstance(values, dict) else values
 
     @model_validator(mode="after")
     def _budgets_agree(self) -> Experiment:
@@ -151,9 +151,9 @@ class Experiment(Config):
     @model_validator(mode="after")
     def _positions_suffice(self) -> Experiment:
         longest = self.data.filters.max_length + 1
-        if self.model.positions == "learned" and longest > self.model.max_positions:
+        if self.model.longest is not None and longest > self.model.longest:
             raise ValueError(
-                f"model.max_positions = {self.model.max_positions} learned positions don't hold "
+                f"model.max_positions = {self.model.longest} learned positions don't hold "
                 f"data.filters.max_length = {self.data.filters.max_length} tokens and an end mark: "
                 "raise the one or lower the other"
             )
@@ -169,9 +169,18 @@ class Experiment(Config):
 
     @model_validator(mode="after")
     def _ties_agree(self) -> Experiment:
-        if self.model.tie == "all" and not self.tokenizer.joint:
+        if self.model.needs_joint_vocabulary and not self.tokenizer.joint:
             raise ValueError(
                 'model.tie = "all" shares one matrix between both languages and needs tokenizer.joint = true; '
                 'for two vocabularies set model.tie = "target" or "none"'
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _copies_are_found(self) -> Experiment:
+        if self.decoding.unknown == "copy" and "cross-attention" not in self.model.capabilities:
+            raise ValueError(
+                f'decoding.unknown = "copy" needs a model that attends to the source, and "{self.model.kind}" does '
+                'not: set "avoid" or "mark", or another model.kind'
             )
         return self

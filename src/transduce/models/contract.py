@@ -10,6 +10,10 @@ An encoder-decoder offers three views of the same computation:
 
 Memory and State are plain trees of tensors whose first axis is the row of the batch, so that search
 can pick, repeat and drop rows without knowing the model.
+
+Capabilities: `encoder-decoder`; `cross-attention` (the decoder weighs the places of the source, and taps named
+`….cross.weights` show how: [b h t s]); `recurrent` (a layer takes one position after another, and its taps are heard
+once for each, joined along the last axis but one).
 """
 
 from __future__ import annotations
@@ -19,6 +23,9 @@ from typing import Any, ClassVar, Protocol
 
 from jaxtyping import Float, Int
 from torch import Tensor, nn
+
+from transduce.config import Config
+from transduce.layers.embedding import Embedding
 
 
 class Rows(Protocol):
@@ -58,6 +65,9 @@ class EncoderDecoder(nn.Module, ABC):
     d_model: int
     """Width that the paper's learning-rate formula scales by (5.3)."""
     max_positions: int | None
+    source_embedding: Embedding
+    """Where word vectors of the source can be put; it may be the target's too."""
+    target_embedding: Embedding
 
     @abstractmethod
     def encode(self, source: Int[Tensor, "b s"], lengths: Int[Tensor, "b"]) -> Any: ...
@@ -81,3 +91,34 @@ class EncoderDecoder(nn.Module, ABC):
     ) -> Float[Tensor, "b t v"]:
         """Logits at every target position in one pass."""
         return self.project(self.hidden(previous, self.encode(source, lengths)))
+
+
+class ModelSettings(Config, ABC):
+    """The settings of a model, and what they answer, so that nobody else needs to know which model it is.
+
+    Beside these, each has a field `kind`, a name that no other model has.
+    """
+
+    @property
+    @abstractmethod
+    def capabilities(self) -> frozenset[str]:
+        """Those of the model that `build` makes."""
+
+    @property
+    @abstractmethod
+    def needs_joint_vocabulary(self) -> bool:
+        """Whether one matrix serves both languages (`tie = "all"`)."""
+
+    @property
+    @abstractmethod
+    def longest(self) -> int | None:
+        """Longest sequence in tokens, end mark included, where learned positions (`max_positions`) end; or None."""
+
+    @abstractmethod
+    def activation_floats(self, length: int) -> int:
+        """Numbers that a forward pass keeps for the backward one, for each place of a batch of sentences of `length`
+        tokens on either side; logits left out. An estimate, to tell what fits into memory."""
+
+    @abstractmethod
+    def build(self, source_vocabulary: int, target_vocabulary: int) -> EncoderDecoder:
+        """The model with fresh weights. The vocabularies count every id, special ones included."""

@@ -5,29 +5,26 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-import torch
 import torch.nn.functional as F
 from jaxtyping import Bool, Float, Int
 from pydantic import Field, model_validator
 from torch import Tensor, nn
 
-from transduce.config import Config
-from transduce.errors import ConfigError
 from transduce.layers.blocks import BlockSizes, Cache, DecoderLayer, EncoderLayer, KeyValues
-from transduce.layers.embedding import Embedding
+from transduce.layers.embedding import Tie, build_embeddings
 from transduce.layers.feed_forward import Activation
-from transduce.layers.initialise import glorot_uniform
 from transduce.layers.masks import padding_mask
 from transduce.layers.position import Positions, build_positions
 from transduce.layers.residual import Norm
 from transduce.layers.tap import tap
-from transduce.models.contract import EncoderDecoder
+from transduce.models.contract import EncoderDecoder, ModelSettings
 
 
-class TransformerConfig(Config):
+class TransformerConfig(ModelSettings):
     """The numbers of the paper's Table 3; the defaults are its base model."""
 
     kind: Literal["transformer"] = "transformer"
+    """The paper's model; what a `[model]` without a `kind` is."""
     encoder_layers: int = Field(6, ge=1)
     """N, layers of the encoder."""
     decoder_layers: int = Field(6, ge=1)
@@ -56,7 +53,7 @@ class TransformerConfig(Config):
     """sinusoidal (3.5), learned (Table 3, row E), scalar (1, 2, 3 …) or none."""
     max_positions: int = Field(1024, ge=1)
     """Longest sequence in tokens, end mark included; binds learned positions only."""
-    tie: Literal["all", "target", "none"] = "all"
+    tie: Tie = "all"
     """One matrix for both embeddings and the projection (all: 3.4), for the target's two (target), or none shared."""
 
     @model_validator(mode="after")
@@ -67,6 +64,23 @@ class TransformerConfig(Config):
                 "choose heads that do, or set both d_k and d_v"
             )
         return self
+
+    @property
+    def capabilities(self) -> frozenset[str]:
+        return Transformer.capabilities
+
+    @property
+    def needs_joint_vocabulary(self) -> bool:
+        return self.tie == "all"
+
+    @property
+    def longest(self) -> int | None:
+        return self.max_positions if self.positions == "learned" else None
+
+    def activation_floats(self, length: int) -> int:
+        """About 14 vectors of d_model and 2 of d_ff a layer, the decoder half as many again as the encoder; good
+        to about a third. Fused attention keeps no weights, so the length doesn't matter."""
+        return round((self.encoder_layers + 1.5 * self.decoder_layers) * (14 * self.d_model + 2 * self.d_ff))
 
     def build(self, source_vocabulary: int, target_vocabulary: int) -> Transformer:
         return Transformer(self, source_vocabulary, target_vocabulary)
@@ -103,22 +117,17 @@ class TransformerState:
 class Transformer(EncoderDecoder):
     """Figure 1."""
 
+    capabilities = frozenset({"encoder-decoder", "cross-attention"})
+
     def __init__(self, config: TransformerConfig, source_vocabulary: int, target_vocabulary: int) -> None:
-        """The vocabularies count every id, special ones included."""
         super().__init__()
-        if config.tie == "all" and source_vocabulary != target_vocabulary:
-            raise ConfigError(
-                f'model.tie = "all" needs one joint vocabulary, but the source has {source_vocabulary} entries and '
-                f'the target {target_vocabulary}: set tokenizer.joint = true, or model.tie = "target" or "none"'
-            )
         self.config = config
         self.vocabulary, self.d_model = target_vocabulary, config.d_model
-        self.max_positions = config.max_positions if config.positions == "learned" else None
+        self.max_positions = config.longest
         sizes = BlockSizes(**{key: getattr(config, key) for key in BlockSizes.__annotations__})  # type: ignore[typeddict-item]
 
-        self.source_embedding = Embedding(source_vocabulary, config.d_model)
-        self.target_embedding = (
-            self.source_embedding if config.tie == "all" else Embedding(target_vocabulary, config.d_model)
+        self.source_embedding, self.target_embedding, self.projection = build_embeddings(
+            config.tie, source_vocabulary, target_vocabulary, config.d_model
         )
         self.positions = build_positions(config.positions, config.d_model, config.max_positions)
         self.encoder = nn.ModuleList(EncoderLayer(sizes, f"encoder.{i}") for i in range(config.encoder_layers))
@@ -126,11 +135,6 @@ class Transformer(EncoderDecoder):
         # In a pre-norm stack nothing normalises the sum of the last layer, so a norm stands at its end.
         final = nn.LayerNorm if config.norm == "pre" else nn.Identity
         self.encoder_norm, self.decoder_norm = final(config.d_model), final(config.d_model)
-        if config.tie == "none":
-            self.projection = nn.Parameter(torch.empty(target_vocabulary, config.d_model))
-            glorot_uniform(self.projection)
-        else:
-            self.projection = self.target_embedding.weight
 
     def encode(self, source: Int[Tensor, "b s"], lengths: Int[Tensor, "b"]) -> TransformerMemory:
         """Figure 1, left. An empty row has an all-hidden mask and adds nothing to anything."""

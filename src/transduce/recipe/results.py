@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from transduce import __version__
@@ -100,6 +102,8 @@ def _record_results(
         "training_flops": state.flops,
         "training_seconds": round(state.seconds, 1),
         "parameters": sum(p.numel() for p in trainer.model.parameters()),
+        "experiment_sha256": _sha256(run.path / "experiment.toml"),
+        "weights_sha256": _sha256(run.path / "average/weights.safetensors"),
         "data_sha256": {"train": data.checksum, "valid": checksum([experiment.data.valid], builtins=BUILTINS)},
         "compute": str(compute),
         "hardware": hardware(),
@@ -107,3 +111,7 @@ def _record_results(
         "ended": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
     }
     write_text(run.path / "results.json", json.dumps(results, ensure_ascii=False, indent=1) + "\n")
+
+
+def _sha256(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()

@@ -10,16 +10,20 @@ at a gate of its own that allows for `LONG_WORK`.
 
 from __future__ import annotations
 
+import atexit
+import gc
 import os
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import cache
 
 import torch
 import torch.distributed as dist
 from torch import Tensor, nn
+from torch.distributed.rendezvous import rendezvous
 
 from transduce.errors import TrainingError
 
@@ -102,12 +106,12 @@ class World:
         assert self.store is not None
         missing = []
         try:
-            self.store.set(f"alive/{self.rank}", "")
+            self.store.set(f"transduce/alive/{self.rank}", "")
             end = time.monotonic() + ROLL_CALL.total_seconds()
             for rank in range(self.size) if self.leads else ():
                 left = timedelta(seconds=max(0.01, end - time.monotonic()))
                 try:
-                    self.store.wait([f"alive/{rank}"], left)
+                    self.store.wait([f"transduce/alive/{rank}"], left)
                 except RuntimeError:
                     missing.append(str(rank))
         except RuntimeError:
@@ -126,9 +130,31 @@ def join(device: torch.device) -> World:
     """The world that torchrun's environment describes; a world of one without it."""
     if "WORLD_SIZE" not in os.environ or int(os.environ["WORLD_SIZE"]) == 1:
         return World()
-    store, rank, size = next(iter(dist.rendezvous("env://")))
-    notes = dist.PrefixStore("transduce", store)
-    if not dist.is_initialized():
-        backend = "cpu:gloo,cuda:nccl" if device.type == "cuda" else "gloo"
+    return _meet("cpu:gloo,cuda:nccl" if device.type == "cuda" else "gloo")
+
+
+@cache
+def _meet(backend: str) -> World:
+    """Once: a process that trains twice stays in its world."""
+    try:
+        store, rank, size = next(iter(rendezvous("env://")))
         dist.init_process_group(backend, store=store, rank=rank, world_size=size, timeout=SILENCE)
-    return World(rank, size, notes, dist.new_group(backend="gloo", timeout=LONG_WORK))
+        gate = dist.new_group(backend="gloo", timeout=LONG_WORK)
+    except (RuntimeError, ValueError) as error:
+        raise TrainingError(
+            f"the processes could not find each other: {str(error).splitlines()[0][:200]}; all of them need the same "
+            "WORLD_SIZE, MASTER_ADDR and MASTER_PORT and a RANK of their own, which torchrun sets"
+        ) from None
+    atexit.register(_leave)
+    return World(rank, size, store, gate)
+
+
+def _leave() -> None:
+    """End gloo's threads while Python still runs.
+
+    One that lets go of a tensor after that aborts the process (PyTorch's pull request 179291): now and then one of
+    several processes would fail after its work was done, and torchrun would kill the others for it.
+    """
+    _meet.cache_clear()
+    gc.collect()
+    dist.destroy_process_group()

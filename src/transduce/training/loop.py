@@ -23,6 +23,7 @@ from transduce.training.distributed import World
 from transduce.training.flops import flops_per_token, padded_tokens
 from transduce.training.interruption import Interruption, catch_signals
 from transduce.training.journal import Journal
+from transduce.training.memory import out_of_memory_told
 from transduce.training.optimizer import build_optimizer, load_optimizer, optimizer_tensors
 from transduce.training.schedule import learning_rate
 from transduce.training.state import TrainingState
@@ -127,16 +128,8 @@ class Trainer:
         loss = torch.zeros((), device=device)
         for i in range(self.world.rank, len(update.micro_batches), self.world.size):
             micro_batch = update.micro_batches[i]
-            batch = self.task.collate(self.store, micro_batch).to(device)
-            if not state.flops_per_token:
-                state.flops_per_token = flops_per_token(self.model, self.task, batch)
-            state.flops += state.flops_per_token * padded_tokens(batch) * self.world.size
-            torch.manual_seed(_seed(config.seed, state.update, i))
-            with self.compute.autocast():
-                # Divided by the tokens of the whole update: the mean over tokens, however they were batched.
-                part = self.task.loss(self.model, batch, config.label_smoothing) / tokens
-            part.backward()
-            loss += part.detach()
+            with out_of_memory_told(self.store, micro_batch, config.batch_tokens):
+                loss += self._pass(micro_batch, i, tokens)
         self.world.sum_gradients(self.model)
         if config.clip_norm:
             torch.nn.utils.clip_grad_norm_(self.model.parameters(), config.clip_norm)
@@ -149,6 +142,20 @@ class Trainer:
         self.optimizer.zero_grad(set_to_none=True)
         self._count(update, examples, tokens)
         return loss
+
+    def _pass(self, micro_batch: np.ndarray, number: int, tokens: int) -> Tensor:
+        """Forward and backward of an update's micro-batch; its part of the loss per target token."""
+        state, config = self.state, self.config
+        batch = self.task.collate(self.store, micro_batch).to(self.compute.device)
+        if not state.flops_per_token:
+            state.flops_per_token = flops_per_token(self.model, self.task, batch)
+        state.flops += state.flops_per_token * padded_tokens(batch) * self.world.size
+        torch.manual_seed(_seed(config.seed, state.update, number))
+        with self.compute.autocast():
+            # Divided by the tokens of the whole update: the mean over tokens, however they were batched.
+            part = self.task.loss(self.model, batch, config.label_smoothing) / tokens
+        part.backward()
+        return part.detach()
 
     def _count(self, update: Update, examples: np.ndarray, tokens: int) -> None:
         state = self.state

@@ -22,20 +22,29 @@ def cross_attention(
     """Weight of each source token at the step that wrote each target token: mean over models, layers, heads.
 
     A summary for linking words, not a picture of the model: heads differ. The columns of the end mark are
-    left out, so a row may sum to less than 1.
+    left out, so a row may sum to less than 1. Models without attention have no say; at least one must attend.
     """
     maps: list[Tensor] = []
+    with torch.inference_mode():
+        for model in filter(attends, models):
+            steps: dict[str, list[Tensor]] = {}
 
-    def listen(name: str, value: Tensor) -> Tensor:
-        if name.endswith(".cross.weights"):
-            maps.append(value[0].float().mean(0))
-        return value
+            def listen(name: str, value: Tensor, steps: dict[str, list[Tensor]] = steps) -> Tensor:
+                if name.endswith(".cross.weights"):
+                    steps.setdefault(name, []).append(value[0].float().mean(0))
+                return value
 
-    with torch.inference_mode(), record(listen):
-        for model in models:
             batch = task.batch([source], [target], [0]).to(next(model.parameters()).device)
-            model.hidden(batch["previous"].ids, model.encode(batch["source"].ids, batch["source"].lengths))
+            with record(listen):
+                model.hidden(batch["previous"].ids, model.encode(batch["source"].ids, batch["source"].lengths))
+            # A recurrent decoder attends once for each target token, the others once for all.
+            maps += [torch.cat(parts) for parts in steps.values()]
     return torch.stack(maps).mean(0)[: len(target), : len(source)].cpu()
+
+
+def attends(model: EncoderDecoder) -> bool:
+    """Whether the model weighs the source's tokens against one another, so that there is something to link by."""
+    return "cross-attention" in model.capabilities
 
 
 def links(

@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from transduce.config import explain
 from transduce.devices import Compute, ComputeConfig, resolve
-from transduce.errors import InputError, RunError
+from transduce.errors import ConfigError, InputError, RunError
 from transduce.experiment import Experiment
 from transduce.models.contract import EncoderDecoder, StepModel
 from transduce.run_folder import RunFolder, load_weights
@@ -22,7 +22,7 @@ from transduce.tasks.translate import Translate
 from transduce.text.lines import safe, split_text
 from transduce.text.pair import Tokenizers
 from transduce.text.specials import EOS, NAMES, UNK
-from transduce.translator.alignment import copies, cross_attention, links
+from transduce.translator.alignment import attends, copies, cross_attention, links
 from transduce.translator.results import Alternative, Scored, Translation, join
 
 
@@ -84,10 +84,17 @@ class Translator:
         A text of several lines is translated line by line; line endings and outer white space are kept,
         and a blank line stays as it is. `prefixes` forces the beginning of each translation (of texts of
         one line). `first` is the number of the first text in a longer stream: sampling is seeded by it.
+        `alignment` adds links between words; there are none where no model attends to the source.
         """
         if isinstance(texts, str):
             raise InputError("translate takes a list of texts, not one text: write translate([text])")
         config = self.decoding(**options)
+        attending = any(map(attends, self.models))
+        if config.unknown == "copy" and not attending:
+            raise ConfigError(
+                'decoding.unknown = "copy" puts in the source word that the model attends to, and this one attends to '
+                'none: take "avoid" or "mark"'
+            )
         lines = [split_text(safe(text)) or [("", "")] for text in texts]
         if prefixes is not None and (len(prefixes) != len(texts) or any(len(parts) > 1 for parts in lines)):
             raise InputError("prefixes: expected one for each text, and texts of one line each")
@@ -106,7 +113,7 @@ class Translator:
                 sentence_ids=[first + i for i in owners],
             )
             done = iter(
-                self._line(content, ids, hypotheses, alignment, config.unknown == "copy", show_unknown)
+                self._line(content, ids, hypotheses, alignment and attending, config.unknown == "copy", show_unknown)
                 for content, ids, hypotheses in zip(contents, sources, found, strict=True)
             )
             return [

@@ -117,6 +117,25 @@ def test_the_last_set_counts(tmp_path: Path) -> None:
         ("model = 3\n" + LEAST, "`model` = 3: "),
         ("[model]\nheads = 7\nd_model = 512\n" + LEAST, "heads = 7 does not divide d_model = 512"),
         ("[tokenizer]\njoint = false\n" + LEAST, 'model.tie = "all" shares one matrix'),
+        (
+            '[model]\nkind = "seq2seq"\ntie = "all"\n[tokenizer]\njoint = false\n' + LEAST,
+            'model.tie = "all" shares one matrix',
+        ),
+        (
+            '[model]\nkind = "seq2sek"\n' + LEAST,
+            "`model.kind` = 'seq2sek': expected one of 'transformer', 'seq2seq', 'rnn_search'",
+        ),
+        ("[model]\nkind = 3\n" + LEAST, "`model.kind` = 3: expected one of 'transformer', "),
+        (
+            '[model]\nkind = "rnn_search"\natention = "dot"\n' + LEAST,
+            "unknown key `model.atention`: did you mean `attention`?",
+        ),
+        # The keys of another kind are not known here.
+        ('[model]\nkind = "seq2seq"\nd_ff = 7\n' + LEAST, "unknown key `model.d_ff`: known keys here: cell, d_model, "),
+        (
+            '[model]\nkind = "seq2seq"\n[decoding]\nunknown = "copy"\n' + LEAST,
+            'decoding.unknown = "copy" needs a model that attends to the source, and "seq2seq" does not',
+        ),
         ("[training]\nbatch_tokens = 250\n" + LEAST, "data.filters.max_length = 250 tokens and an end mark don't fit"),
         ("[training]\nseed = -1\n" + LEAST, "`training.seed` = -1: "),
         ('[training]\nbest_by = "bleu"\n[validation]\nsentences = 0\n' + LEAST, 'training.best_by = "bleu" needs'),

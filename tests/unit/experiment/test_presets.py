@@ -9,6 +9,7 @@ import pytest
 from transduce.experiment import Experiment
 from transduce.experiment.load import parse, to_toml
 from transduce.experiment.presets import PRESETS, choose, merge
+from transduce.models import Seq2SeqConfig
 
 DATA: dict[str, Any] = {
     "train": [{"source": "/a/train.zh", "target": "/a/train.en", "weight": 2.0}, {"tsv": "/a/more.tsv"}],
@@ -54,6 +55,18 @@ def test_what_the_experiment_says_lies_over_the_preset() -> None:
     experiment = Experiment.model_validate({"preset": "big", "data": DATA, "model": {"d_ff": 77}})
     assert experiment.model.d_ff == 77
     assert experiment.model.d_model == PRESETS["big"]["model"]["d_model"] == 1024
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_the_sizes_of_a_preset_are_the_transformers_and_its_recipe_is_every_models(name: str) -> None:
+    ours, theirs = (
+        Experiment.model_validate({"preset": name, "data": DATA, "model": model})
+        for model in ({}, {"kind": "seq2seq", "layers": 3})
+    )
+    assert theirs.model == Seq2SeqConfig(layers=3)
+    assert theirs.model_dump(exclude={"model"}) == ours.model_dump(exclude={"model"})
+    given = Experiment.model_validate({"preset": name, "data": DATA, "model": Seq2SeqConfig(layers=3)})
+    assert given == theirs and parse(to_toml(given), "there") == given
 
 
 def test_merge_goes_table_by_table_and_changes_neither() -> None:

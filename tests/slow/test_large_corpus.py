@@ -1,0 +1,71 @@
+"""A corpus of 300,000 pairs: bounded memory, and found again the second time."""
+
+from __future__ import annotations
+
+import json
+import random
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.command import environment
+from tests.support.copy_run import WORDS, tiny_experiment
+from transduce.experiment import Experiment
+from transduce.experiment.load import to_toml
+
+PAIRS = 300_000
+PEAK = """
+import json, resource, sys
+from transduce.cli import main
+try:
+    main()
+finally:
+    print(json.dumps({"peak": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss}))
+"""
+"""The command line, and how much memory it took at most."""
+
+
+def peak(*arguments: object) -> tuple[int, float]:
+    """Bytes of memory that a command took, and the seconds."""
+    started = time.monotonic()
+    done = subprocess.run(
+        [sys.executable, "-c", PEAK, *map(str, arguments)],
+        capture_output=True, encoding="utf-8", timeout=280, env=environment(), check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    found: dict[str, Any] = json.loads(done.stdout.split("\n")[-2])
+    return found["peak"] * (1 if sys.platform == "darwin" else 1024), time.monotonic() - started
+
+
+def several_files(folder: Path) -> Experiment:
+    """Three shards with weights of their own; the words come from a list, so their order makes the pairs differ."""
+    settings = tiny_experiment(folder, max_updates=3, validate_every=3, save_every=3).model_dump()
+    rng = random.Random(4)
+    shards = []
+    for n, share in enumerate((0.5, 0.3, 0.2)):
+        path = folder / f"shard-{n}.txt"
+        with path.open("w", encoding="utf-8", newline="\n") as file:
+            for _ in range(round(share * PAIRS)):
+                file.write(" ".join(rng.choices(WORDS, k=rng.randint(3, 30))) + "\n")
+        shards.append({"source": path, "target": path, "weight": (1.0, 0.5, 2.0)[n]})
+    settings["data"]["train"] = shards
+    return Experiment.model_validate(settings)
+
+
+@pytest.mark.slow
+def test_a_large_corpus_takes_bounded_memory_and_is_prepared_once(tmp_path: Path) -> None:
+    (tmp_path / "e.toml").write_text(to_toml(several_files(tmp_path)), encoding="utf-8")
+    memory, first = peak("train", tmp_path / "e.toml", "--run", tmp_path / "one")
+    assert memory < 1e9
+    (store,) = (tmp_path / ".cache").iterdir()
+    before = {path.name: path.stat().st_mtime_ns for path in (store, *store.iterdir())}
+    memory, second = peak("train", "--resume", tmp_path / "one", "--set", "training.max_updates=4")
+    assert memory < 1e9
+    assert second < first / 2, "the second start reads what the first wrote"
+    assert {path.name: path.stat().st_mtime_ns for path in (store, *store.iterdir())} == before
+    report = json.loads((tmp_path / "one/data.json").read_text(encoding="utf-8"))["report"]["corpora"]
+    assert [corpus["read"] for corpus in report] == [150_000, 90_000, 60_000]
