@@ -12,8 +12,11 @@ from tests.support.copy_run import copy_settings, load, sentences
 from transduce.commands.prepare import memory_estimate
 from transduce.errors import ConfigError
 from transduce.experiment import Experiment
+from transduce.models import Seq2SeqConfig
 from transduce.recipe import build_model, learn_tokenizers, resume, train
 from transduce.run_folder import RunFolder
+from transduce.tasks.translate import Translate
+from transduce.training.flops import flops_per_token, padded_tokens
 
 pytestmark = pytest.mark.usefixtures("unchecked_shapes")
 
@@ -72,8 +75,8 @@ def test_in_an_ensemble_the_members_that_attend_align(tmp_path: Path, copy_run: 
     alone, both = load(copy_run), load(copy_run, tmp_path / "run")
     (expected,), (found,) = (t.translate(["red dog"], alignment=True, unknown="copy") for t in (alone, both))
     assert len(expected.alignment) == 2
-    if found.text == expected.text:
-        assert found.alignment == expected.alignment
+    # A member that has learned nothing doesn't change the choice of words.
+    assert found.text == expected.text and found.alignment == expected.alignment
 
 
 @pytest.mark.parametrize("kind", MODELS)
@@ -111,3 +114,16 @@ def test_attention_learns_where_each_copied_word_stands(tmp_path: Path) -> None:
         links += sum(source == target + (target > 0) for source, target in starts)
     assert right >= 30
     assert links >= 0.9 * sum(len(text.split()) for text in given)
+
+
+@pytest.mark.parametrize(("parts", "cell"), [(1, "rnn"), (3, "gru"), (4, "lstm")])
+def test_operations_inside_a_cell_are_counted(parts: int, cell: str) -> None:
+    """A product of n rows with a matrix of m numbers is 2nm operations, and twice that in the backward pass."""
+    width, vocabulary, tokens = 17, 37, 8
+    model = Seq2SeqConfig(cell=cell, layers=1, d_model=width).build(vocabulary, vocabulary)
+    task = Translate()
+    batch = task.batch([list(range(22, 22 + tokens - 1))], [list(range(22, 22 + tokens - 1))], [0])
+    cells = 2 * 3 * 2 * tokens * parts * 2 * width**2
+    # No gradient goes into the state of 0 before the source's first word.
+    found = flops_per_token(model, task, batch) * padded_tokens(batch)
+    assert found == cells + 3 * 2 * tokens * width * vocabulary - 2 * parts * width**2

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
 
 from transduce.data.batch import Batch
+from transduce.layers.tap import record
 from transduce.models.contract import EncoderDecoder
 from transduce.tasks.translate import Translate
 
@@ -18,10 +18,10 @@ def padded_tokens(batch: Batch) -> int:
 def flops_per_token(model: EncoderDecoder, task: Translate, batch: Batch) -> float:
     """Operations (a multiply-add is two) of forward and backward on this batch, per padded token.
 
-    Measured by PyTorch's counter. It does not see inside fused attention on the CPU, so the plain
-    products are used while it counts. The gradients are thrown away.
+    Measured by PyTorch's counter. It does not see inside fused attention and fused recurrent cells, so the
+    plain equations are computed while it counts, as under a recorder. The gradients are thrown away.
     """
-    with sdpa_kernel(SDPBackend.MATH), FlopCounterMode(display=False) as counter:
+    with record(lambda _, value: value), FlopCounterMode(display=False) as counter:
         task.loss(model, batch, 0.0).backward()
     model.zero_grad(set_to_none=True)
     return counter.get_total_flops() / padded_tokens(batch)
