@@ -12,10 +12,10 @@ import os
 import shutil
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from itertools import chain, islice
 from pathlib import Path
-from typing import IO, Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -184,10 +184,9 @@ def _write(folder: Path, vocabularies: Mapping[str, int], examples: Iterable[Exa
     tokens = dict.fromkeys(vocabularies, 0)
     count = 0
     names = ["lines", "corpora", *(f"{name}.{part}" for name in vocabularies for part in ("ids", "offsets"))]
-    files: dict[str, IO[bytes]] = {}
-    try:
-        for part in names:
-            files[part] = (folder / f"{part}.bin").open("xb")
+    # On a full disk each file fails to close in its turn; the stack closes the others all the same.
+    with ExitStack() as stack:
+        files = {part: stack.enter_context((folder / f"{part}.bin").open("xb")) for part in names}
         for name in vocabularies:
             files[f"{name}.offsets"].write(np.zeros(1, "<i8").tobytes())
         for chunk in batched(examples, CHUNK):
@@ -206,9 +205,6 @@ def _write(folder: Path, vocabularies: Mapping[str, int], examples: Iterable[Exa
         for file in files.values():
             file.flush()
             os.fsync(file.fileno())
-    finally:
-        for file in files.values():
-            file.close()
     streams = {name: {"dtype": dtypes[name], "tokens": tokens[name]} for name in vocabularies}
     header = {"format": FORMAT, "key": key, "examples": count, "streams": streams}
     (folder / HEADER).write_text(json.dumps(header, indent=1) + "\n", encoding="utf-8")
