@@ -129,3 +129,12 @@ def test_case_13_odd_line_separators_shift_nothing(cli: InProcess, experiment: P
     assert "read 3, kept 3" in text
     assert "U+2028 line separator: 1 pair, line 1" in text
     assert "U+0085 next line: 1 pair, line 2" in text
+
+
+def test_an_update_of_a_single_pass_is_advised_against(cli: InProcess, experiment: Path, tmp_path: Path) -> None:
+    text = [" ".join(["red"] * (1 + i % 9)) for i in range(400)]
+    settings = corpus(tmp_path, text, text, "data.filters.duplicates=keep", "data.filters.max_length=50",
+                      "data.filters.held_out=keep", "training.update_tokens=400")  # fmt: skip
+    for batch, advised in ((400, True), (100, False)):
+        done = cli("prepare", experiment, "--dry-run", *settings, "--set", f"training.batch_tokens={batch}").succeeded()
+        assert (b"advice: an update is a single pass" in done.out) == advised, done.out

@@ -39,6 +39,11 @@ def run_prepare(path: Path, settings: Sequence[str], cache: Path, *, dry_run: bo
             typer.echo(f"{name}: {tokens:,.0f} tokens an update, {found.padding[name]:.1%} of its places padding")
         typer.echo(f"updates per epoch: {found.updates:,} of {found.micro_batches:,} passes; "
                    f"{config.max_updates:,} updates are {config.max_updates / found.updates:,.1f} epochs")  # fmt: skip
+        if config.accumulate == 1 and found.micro_batches > 1:
+            typer.echo(
+                "advice: an update is a single pass, whose sentences are all of like length; a training.batch_tokens "
+                "of a quarter of training.update_tokens lets each update learn from several lengths"
+            )
         typer.echo(memory_estimate(experiment, sizes, int(lengths["source"].max()) + 1))
         if dry_run:
             data.report.check(experiment.data.filters.max_dropped, spared=frozenset({DUPLICATE}))

@@ -37,7 +37,8 @@ class TrainingConfig(Config):
     seed: int = Field(1, ge=0)
     """Of the first weights, the order of the data and dropout. The same seed gives the same run."""
     batch_tokens: int = Field(4096, ge=1)
-    """Padded tokens that one forward pass holds, on either side: what memory bounds."""
+    """Padded tokens that one forward pass holds, on either side: what memory bounds. The sentences of a pass are
+    of like length, so let an update add up several passes, or it learns from one length at a time."""
     update_tokens: int = Field(25000, ge=1)
     """Tokens on either side that one update learns from (5.1), reached by adding up several passes."""
     max_updates: int = Field(100_000, ge=1)
