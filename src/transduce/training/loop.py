@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 from functools import cached_property
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -126,8 +127,8 @@ class Trainer:
         examples = np.concatenate(update.micro_batches)
         tokens = self.task.tokens(self.store, examples)
         loss = torch.zeros((), device=device)
-        for i in range(self.world.rank, len(update.micro_batches), self.world.size):
-            micro_batch = update.micro_batches[i]
+        rank, size = self.world.rank, self.world.size
+        for i, micro_batch in zip(count(rank, size), update.share(rank, size), strict=False):
             with out_of_memory_told(self.store, micro_batch, config.batch_tokens):
                 loss += self._pass(micro_batch, i, tokens)
         self.world.sum_gradients(self.model)
