@@ -94,10 +94,6 @@ def hidden_by_reference(model: Transformer, reference: nn.Transformer, given: Ex
     )
 
 
-def loss(logits: Tensor, expected: Tensor) -> Tensor:
-    return label_smoothed_cross_entropy(logits.flatten(0, 1), expected.flatten(), 0.1)
-
-
 def gradient(parameter: Tensor) -> Tensor:
     assert parameter.grad is not None
     return parameter.grad
@@ -115,14 +111,14 @@ def test_outputs_and_gradients_equal_those_of_torch(norm: Norm) -> None:
     expected = torch.randint(RESERVED, SOURCE_VOCABULARY, (BATCH, TARGET))
     assert given.source.ids.shape == (BATCH, SOURCE)
 
-    logits = model(given.source.ids, given.source.lengths, given.previous)
-    loss(logits, expected).backward()
+    states = model.hidden(given.previous, model.encode(given.source.ids, given.source.lengths))
+    label_smoothed_cross_entropy(states.flatten(0, 1), model.projection, expected.flatten(), 0.1).backward()
     embedding = gradient(model.projection)
     model.projection.grad = None
 
     reference_logits = F.linear(hidden_by_reference(model, reference, given), model.projection)
-    loss(reference_logits, expected).backward()
-    close(logits, reference_logits)
+    F.cross_entropy(reference_logits.flatten(0, 1), expected.flatten(), reduction="sum", label_smoothing=0.1).backward()
+    close(model.project(states), reference_logits)
     close(embedding, gradient(model.projection))
     for mine, other in shared:
         close(gradient(mine), gradient(other))

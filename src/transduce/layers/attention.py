@@ -9,6 +9,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 from transduce.errors import ConfigError
+from transduce.layers.dropout import dropout
 from transduce.layers.initialise import glorot_uniform, zeros
 from transduce.layers.masks import causal_mask
 from transduce.layers.tap import recording, tap
@@ -101,11 +102,11 @@ class MultiHeadAttention(nn.Module):
         causal: bool = False,
     ) -> Float[Tensor, "b t d"]:
         """Attention in every head, concatenated and multiplied by W^O. `causal` excludes `mask`."""
-        dropout = self.dropout if self.training else 0.0
+        rate = self.dropout if self.training else 0.0
         if recording():
-            heads = self._explicit(q, k, v, causal_mask(q.shape[-2], q.device) if causal else mask, dropout)
+            heads = self._explicit(q, k, v, causal_mask(q.shape[-2], q.device) if causal else mask, rate)
         else:
-            heads = F.scaled_dot_product_attention(q, k, v, mask, dropout_p=dropout, is_causal=causal)
+            heads = F.scaled_dot_product_attention(q, k, v, mask, dropout_p=rate, is_causal=causal)
         return tap(f"{self.name}.output", self.W_o(heads.transpose(1, 2).flatten(2)))
 
     def _explicit(
@@ -114,12 +115,12 @@ class MultiHeadAttention(nn.Module):
         k: Float[Tensor, "b h s k"],
         v: Float[Tensor, "b h s v"],
         mask: Bool[Tensor, "..."] | None,
-        dropout: float,
+        rate: float,
     ) -> Float[Tensor, "b h t v"]:
         """The paper's equation step by step, so that a recorder sees (and may change) every part."""
         q, k, v = (tap(f"{self.name}.{part}", x) for part, x in (("queries", q), ("keys", k), ("values", v)))
         scores = tap(f"{self.name}.scores", attention_scores(q, k, mask))
-        weights = F.dropout(tap(f"{self.name}.weights", attention_weights(scores)), dropout)
+        weights = dropout(tap(f"{self.name}.weights", attention_weights(scores)), rate, training=True)
         return tap(f"{self.name}.heads", weights @ v)
 
     def forward(

@@ -16,6 +16,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
+from transduce.layers.dropout import dropout
 from transduce.layers.initialise import glorot_uniform, zeros
 from transduce.layers.tap import recording, tap
 
@@ -169,7 +170,7 @@ class RecurrentStack(nn.Module):
         after = []
         for i, layer in enumerate(self.layers):
             if i:
-                x = F.dropout(tap(f"{self.name}.{i - 1}.output", x), self.dropout, self.training)
+                x = dropout(tap(f"{self.name}.{i - 1}.output", x), self.dropout, self.training)
             x, state = layer(x, lengths, None if states is None else states[:, i])
             after.append(state)
         return x, torch.stack(after, 1)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Literal
 
-import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from transduce.layers.dropout import dropout
 from transduce.layers.tap import tap
 
 Norm = Literal["post", "pre", "none"]
@@ -29,6 +29,6 @@ class Residual(nn.Module):
     def forward(
         self, x: Float[Tensor, "b t d"], sublayer: Callable[[Float[Tensor, "b t d"]], Float[Tensor, "b t d"]]
     ) -> Float[Tensor, "b t d"]:
-        y = F.dropout(sublayer(self.norm(x) if self.norm_place == "pre" else x), self.dropout, self.training)
+        y = dropout(sublayer(self.norm(x) if self.norm_place == "pre" else x), self.dropout, self.training)
         total = tap(f"{self.name}.sum", x + y if self.residual else y)
         return tap(f"{self.name}.output", self.norm(total)) if self.norm_place == "post" else total

@@ -2,7 +2,7 @@
 
 An encoder-decoder offers three views of the same computation:
 
-- `hidden` and `project`: teacher-forced training (paper 3.1: the decoder's input is the output
+- `hidden` and `projection`: teacher-forced training (paper 3.1: the decoder's input is the output
   shifted right). They are apart so that the loss can project to the vocabulary in chunks;
 - `forward`: the two together, where the whole table of logits is wanted;
 - `encode`, `start`, `step`: inference one token at a time. The encoder runs once per sentence;
@@ -21,11 +21,13 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import Any, ClassVar, Protocol
 
+import torch.nn.functional as F
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from transduce.config import Config
 from transduce.layers.embedding import Embedding
+from transduce.layers.tap import tap
 
 
 class Rows(Protocol):
@@ -68,6 +70,8 @@ class EncoderDecoder(nn.Module, ABC):
     source_embedding: Embedding
     """Where word vectors of the source can be put; it may be the target's too."""
     target_embedding: Embedding
+    projection: nn.Parameter
+    """Decoder states to logits [v d] (paper 3.4); it may be the target embedding's matrix."""
 
     @abstractmethod
     def encode(self, source: Int[Tensor, "b s"], lengths: Int[Tensor, "b"]) -> Any: ...
@@ -76,9 +80,9 @@ class EncoderDecoder(nn.Module, ABC):
     def hidden(self, previous: Int[Tensor, "b t"], memory: Any) -> Float[Tensor, "b t d"]:
         """Teacher forcing: the decoder's states for a target shifted right (BOS first)."""
 
-    @abstractmethod
     def project(self, hidden: Float[Tensor, "*n d"]) -> Float[Tensor, "*n v"]:
-        """Decoder states to logits over the target vocabulary (paper 3.4)."""
+        """Decoder states to logits over the target vocabulary."""
+        return tap("logits", F.linear(hidden, self.projection))
 
     @abstractmethod
     def start(self, memory: Any, capacity: int) -> Any: ...

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from typing import Literal
 
 import torch
-import torch.nn.functional as F
 from jaxtyping import Bool, Float, Int
 from pydantic import Field
 from torch import Tensor, nn
 
 from transduce.layers.additive_attention import Score, SourceAttention
+from transduce.layers.dropout import dropout
 from transduce.layers.embedding import Embedding, Tie, build_embeddings
 from transduce.layers.initialise import glorot_uniform, zeros
 from transduce.layers.masks import padding_mask
@@ -131,9 +131,6 @@ class RnnSearch(EncoderDecoder):
             contexts.append(context)
         return self._output(torch.cat(states, 1), y, torch.cat(contexts, 1))
 
-    def project(self, hidden: Float[Tensor, "*n d"]) -> Float[Tensor, "*n v"]:
-        return tap("logits", F.linear(hidden, self.projection))
-
     def start(self, memory: RnnSearchMemory, capacity: int) -> RnnSearchState:
         """s_0 = tanh(W h_1←) for every layer."""
         states = self.W_start(memory.first).tanh().unflatten(1, (self.config.layers, self.parts, self.d_model))
@@ -164,4 +161,4 @@ class RnnSearch(EncoderDecoder):
         return self._dropout(tap(f"{side}.embedding", embedding(ids)))
 
     def _dropout(self, x: Tensor) -> Tensor:
-        return F.dropout(x, self.config.dropout, self.training)
+        return dropout(x, self.config.dropout, self.training)

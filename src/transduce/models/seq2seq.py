@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-import torch.nn.functional as F
 from jaxtyping import Float, Int
 from pydantic import Field
 from torch import Tensor
 
+from transduce.layers.dropout import dropout
 from transduce.layers.embedding import Embedding, Tie, build_embeddings
 from transduce.layers.recurrent import Cell, RecurrentStack, reverse
 from transduce.layers.tap import tap
@@ -100,9 +100,6 @@ class Seq2Seq(EncoderDecoder):
         x, _ = self.decoder(self._embed(self.target_embedding, previous, "decoder"), None, memory.context)
         return self._dropout(tap("decoder.output", x))
 
-    def project(self, hidden: Float[Tensor, "*n d"]) -> Float[Tensor, "*n v"]:
-        return tap("logits", F.linear(hidden, self.projection))
-
     def start(self, memory: Seq2SeqMemory, capacity: int) -> Seq2SeqState:
         return Seq2SeqState(memory.context)
 
@@ -115,4 +112,4 @@ class Seq2Seq(EncoderDecoder):
         return self._dropout(tap(f"{side}.embedding", embedding(ids)))
 
     def _dropout(self, x: Tensor) -> Tensor:
-        return F.dropout(x, self.config.dropout, self.training)
+        return dropout(x, self.config.dropout, self.training)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-import torch.nn.functional as F
 from jaxtyping import Bool, Float, Int
 from pydantic import Field, model_validator
 from torch import Tensor, nn
 
 from transduce.layers.blocks import BlockSizes, Cache, DecoderLayer, EncoderLayer, KeyValues
+from transduce.layers.dropout import dropout
 from transduce.layers.embedding import Tie, build_embeddings
 from transduce.layers.feed_forward import Activation
 from transduce.layers.masks import padding_mask
@@ -151,9 +151,6 @@ class Transformer(EncoderDecoder):
             x = tap(f"decoder.{i}.output", layer(x, memory.states, memory.mask))
         return tap("decoder.output", self.decoder_norm(x))
 
-    def project(self, hidden: Float[Tensor, "*n d"]) -> Float[Tensor, "*n v"]:
-        return tap("logits", F.linear(hidden, self.projection))
-
     def start(self, memory: TransformerMemory, capacity: int) -> TransformerState:
         keys_values = tuple(
             KeyValues(*layer.cross_attention.keys_values(memory.states))  # type: ignore[operator, union-attr]
@@ -180,4 +177,4 @@ class Transformer(EncoderDecoder):
     ) -> Float[Tensor, "b t d"]:
         x = tap(f"{side}.embedding", embedding(ids))
         x = tap(f"{side}.input", self.positions(x, start))
-        return F.dropout(x, self.config.dropout, self.training)
+        return dropout(x, self.config.dropout, self.training)

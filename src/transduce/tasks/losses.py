@@ -2,18 +2,69 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Any
+
+import torch
 import torch.nn.functional as F
 from jaxtyping import Float, Int
 from torch import Tensor
 
 from transduce.text.specials import PAD
 
+CHUNK_BYTES = {"cpu": 8 << 20, "cuda": 256 << 20}
+"""Logits that exist at a time: on a CPU what its cache holds, on a GPU enough to keep it busy."""
+
 
 def label_smoothed_cross_entropy(
-    logits: Float[Tensor, "n v"], expected: Int[Tensor, "n"], smoothing: float
+    hidden: Float[Tensor, "n d"], projection: Float[Tensor, "v d"], expected: Int[Tensor, "n"], smoothing: float
 ) -> Float[Tensor, ""]:
     """Sum over the tokens of −Σ_v q(v) log p(v), in nats; padding adds nothing (paper 5.4).
 
-    q is 1 − ε on the expected token plus ε spread evenly over all V tokens, the expected one included.
+    p is the softmax of `hidden` · `projection`ᵀ; q is 1 − ε on the expected token plus ε spread evenly over all V
+    tokens, the expected one included.
+
+    The table of n · V logits never exists: a few rows at a time are projected, and their gradient, which is p − q, is
+    made in the place of their logits while these are in the cache. Equal to PyTorch's `cross_entropy`, without most of
+    its memory.
     """
-    return F.cross_entropy(logits.float(), expected, ignore_index=PAD, reduction="sum", label_smoothing=smoothing)
+    loss: Tensor = _ProjectedCrossEntropy.apply(hidden, projection, expected, smoothing)
+    return loss
+
+
+class _ProjectedCrossEntropy(torch.autograd.Function):
+    """Computes its gradients in the forward pass; the backward one only scales them."""
+
+    @staticmethod
+    def forward(
+        ctx: Any,
+        hidden: Float[Tensor, "n d"],
+        projection: Float[Tensor, "v d"],
+        expected: Int[Tensor, "n"],
+        smoothing: float,
+    ) -> Float[Tensor, ""]:
+        loss = torch.zeros((), device=hidden.device)
+        d_hidden, d_projection = torch.zeros_like(hidden), torch.zeros_like(projection)
+        for rows in _chunks(hidden, projection):
+            h, y = hidden[rows], expected[rows, None]
+            real = y != PAD
+            log_p = F.linear(h, projection).float().log_softmax(-1)
+            per_token = (1 - smoothing) * log_p.gather(1, y) + smoothing * log_p.mean(1, keepdim=True)
+            loss -= (per_token * real).sum()
+            if any(ctx.needs_input_grad):
+                p_minus_q = log_p.exp_().sub_(smoothing / log_p.shape[1])
+                p_minus_q.scatter_add_(1, y, torch.full_like(y, smoothing - 1, dtype=p_minus_q.dtype))
+                d_hidden[rows] = (p_minus_q @ projection) * real
+                d_projection += p_minus_q.T @ (h * real)
+        ctx.save_for_backward(d_hidden, d_projection)
+        return loss
+
+    @staticmethod
+    def backward(ctx: Any, upstream: Float[Tensor, ""]) -> tuple[Tensor, Tensor, None, None]:
+        hidden, projection = ctx.saved_tensors
+        return hidden * upstream, projection * upstream, None, None
+
+
+def _chunks(hidden: Float[Tensor, "n d"], projection: Float[Tensor, "v d"]) -> Iterator[slice]:
+    size = max(1, CHUNK_BYTES.get(hidden.device.type, 64 << 20) // (4 * len(projection)))
+    return (slice(start, start + size) for start in range(0, len(hidden), size))

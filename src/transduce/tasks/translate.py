@@ -54,7 +54,7 @@ class Translate:
         memory = model.encode(batch["source"].ids, batch["source"].lengths)
         hidden = model.hidden(batch["previous"].ids, memory)
         return label_smoothed_cross_entropy(
-            model.project(hidden).flatten(0, 1), batch["expected"].ids.flatten(), smoothing
+            hidden.flatten(0, 1), model.projection, batch["expected"].ids.flatten(), smoothing
         )
 
     def token_log_probabilities(self, model: EncoderDecoder, batch: Batch) -> list[list[float]]:
