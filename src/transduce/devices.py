@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import platform
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -15,6 +16,9 @@ from pydantic import Field
 from transduce.config import Config
 from transduce.errors import ConfigError
 
+MOST_THREADS = 1024
+"""Of a process: more than the cores of any machine, and fewer than what the system would refuse with an abort."""
+
 
 class ComputeConfig(Config):
     """Where and how numbers are computed. The result of a run depends on it only in rounding."""
@@ -23,8 +27,11 @@ class ComputeConfig(Config):
     """cpu, cuda (one NVIDIA card per process) or mps (Apple); auto takes the fastest that is there."""
     precision: Literal["auto", "fp32", "bf16"] = "auto"
     """fp32, or bf16 autocast; auto is bf16 on a CUDA card that has it, else fp32."""
-    threads: int = Field(0, ge=0)
-    """CPU threads of this process; 0 = as many as the cores it may use, shared among torchrun's processes."""
+    threads: int = Field(0, ge=0, le=MOST_THREADS)
+    """CPU threads of each process; 0 = its share of the cores that it may use."""
+    processes: int = Field(0, ge=0, le=MOST_THREADS)
+    """Processes on this machine that `transduce train` trains with on a CPU; 0 = one for each core, as far as an
+    update has passes for them, and a single one where `threads` is given. torchrun decides this itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +41,17 @@ class Compute:
     device: torch.device
     precision: Literal["fp32", "bf16"]
     threads: int
+    cores: int
+    """Threads where the other processes of this machine wait: `threads`, if there are no others."""
+
+    @contextlib.contextmanager
+    def alone(self) -> Iterator[None]:
+        """For what one process computes while the others of its machine wait."""
+        torch.set_num_threads(self.cores)
+        try:
+            yield
+        finally:
+            torch.set_num_threads(self.threads)
 
     def autocast(self) -> contextlib.AbstractContextManager[object]:
         """bf16 for matrix products where that was chosen, otherwise nothing."""
@@ -59,12 +77,13 @@ def resolve(config: ComputeConfig) -> Compute:
         precision = "bf16" if device == "cuda" and torch.cuda.is_bf16_supported() else "fp32"
     # torchrun numbers the processes of a machine: each takes its own card and its share of the cores.
     number, processes = (int(os.environ.get(name, n)) for name, n in (("LOCAL_RANK", 0), ("LOCAL_WORLD_SIZE", 1)))
-    threads = config.threads or max(1, usable_cores() // processes)
+    cores = config.threads or usable_cores()
+    threads = config.threads or max(1, cores // processes)
     torch.set_num_threads(threads)
     if device != "cuda":
-        return Compute(torch.device(device), precision, threads)
+        return Compute(torch.device(device), precision, threads, cores)
     torch.cuda.set_device(number)
-    return Compute(torch.device(device, number), precision, threads)
+    return Compute(torch.device(device, number), precision, threads, cores)
 
 
 def usable_cores() -> int:
@@ -72,6 +91,15 @@ def usable_cores() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
+
+
+def memory(device: torch.device) -> int | None:
+    """Bytes that a device has in all; None where it does not say."""
+    if device.type == "cuda":
+        return int(torch.cuda.get_device_properties(device).total_memory)
+    if device.type == "cpu" and "SC_PHYS_PAGES" in os.sysconf_names:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    return None
 
 
 def hardware() -> dict[str, str | int]:

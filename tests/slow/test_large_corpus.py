@@ -28,12 +28,19 @@ finally:
 """
 """The command line, and how much memory it took at most."""
 
+LEARN = """
+import sys
+from transduce.text import bpe
+bpe.LEARNED_BYTES = int(sys.argv.pop(1))
+"""
+"""Before it: so many bytes of distinct words may be learned from."""
 
-def peak(*arguments: object) -> tuple[int, float]:
+
+def peak(*arguments: object, script: str = PEAK) -> tuple[int, float]:
     """Bytes of memory that a command took, and the seconds."""
     started = time.monotonic()
     done = subprocess.run(
-        [sys.executable, "-c", PEAK, *map(str, arguments)],
+        [sys.executable, "-c", script, *map(str, arguments)],
         capture_output=True, encoding="utf-8", timeout=280, env=environment(), check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
@@ -69,3 +76,23 @@ def test_a_large_corpus_takes_bounded_memory_and_is_prepared_once(tmp_path: Path
     assert {path.name: path.stat().st_mtime_ns for path in (store, *store.iterdir())} == before
     report = json.loads((tmp_path / "one/data.json").read_text(encoding="utf-8"))["report"]["corpora"]
     assert [corpus["read"] for corpus in report] == [150_000, 90_000, 60_000]
+
+
+@pytest.mark.slow
+def test_learning_from_ever_new_words_takes_bounded_memory(tmp_path: Path) -> None:
+    """60,000 pairs with 10 words each that no other pair has, as in text that has no spaces: 5 MB of them, of which
+    a fifth may be learned from."""
+    settings = tiny_experiment(tmp_path).model_dump()
+    rng = random.Random(4)
+    path = tmp_path / "new.txt"
+    with path.open("w", encoding="utf-8", newline="\n") as file:
+        for _ in range(60_000):
+            file.write(" ".join("".join(rng.choices("abcdefghijklm", k=8)) for _ in range(10)) + "\n")
+    settings["data"]["train"] = [{"source": path, "target": path}]
+    settings["tokenizer"] = {"kind": "bpe", "vocabulary": 1000}
+    (tmp_path / "e.toml").write_text(to_toml(Experiment.model_validate(settings)), encoding="utf-8")
+    command = "prepare", tmp_path / "e.toml", "--dry-run"
+    part, _ = peak(1 << 20, *command, script=LEARN + PEAK)
+    whole, _ = peak(1 << 30, *command, script=LEARN + PEAK)
+    assert whole - part > 200e6
+    assert part < 600e6

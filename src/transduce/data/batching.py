@@ -154,6 +154,20 @@ def batch_statistics(plan: Sequence[Sequence[Indices]], lengths: Mapping[str, ND
     return BatchStatistics(len(order), len(batches), len(plan), tokens, padding, int(rows.max(initial=0)))
 
 
+def heaviest(lengths: Mapping[str, NDArray[np.integer]], batch_tokens: int) -> list[Indices]:
+    """The batches that take the most memory of those that an epoch may have: with the most places on some side or on
+    all of them, or with the most pairs of places (attention's weights). Of each length the longest examples are tried.
+    """
+    longest = _longest(lengths)
+    order = np.lexsort([np.sum(list(lengths.values()), axis=0), longest])
+    ends = np.searchsorted(longest[order], np.unique(longest), side="right")
+    batches = [order[max(0, end - batch_tokens // int(longest[order[end - 1]])) : end] for end in ends]
+    sizes = np.array([[of_stream[batch].max() + 1 for of_stream in lengths.values()] for batch in batches], np.int64)
+    rows = np.array([len(batch) for batch in batches])
+    loads = [*(rows * sizes.T), rows * sizes.sum(1), rows * (sizes**2).sum(1)]
+    return [batches[i] for i in sorted({int(np.argmax(load)) for load in loads})]
+
+
 def _longest(lengths: Mapping[str, NDArray[np.integer]]) -> NDArray[np.int32]:
     """Each example's longest side with its end mark: what its row costs in a batch."""
     return np.maximum.reduce([np.asarray(of_stream, np.int32) for of_stream in lengths.values()]) + np.int32(1)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import zip_longest
@@ -40,7 +41,7 @@ class RawPair(NamedTuple):
 
 
 class CorpusConfig(Config):
-    """One parallel corpus: exactly one of `source` + `target`, `tsv`, `jsonl` and `builtin`."""
+    """One corpus: exactly one of `source` + `target`, `tsv`, `jsonl`, `text` and `builtin`."""
 
     source: Path | None = None
     """File of source sentences, one a line; plain, .gz or .xz. Needs `target`."""
@@ -58,21 +59,33 @@ class CorpusConfig(Config):
     """Name of the source text in an object of `jsonl`."""
     target_field: str = "target"
     """Name of the target text in an object of `jsonl`."""
+    text: Path | None = None
+    """File of texts, one a line, that have no translation (tasks `mask` and `generate`); plain, .gz or .xz."""
     builtin: (
-        Literal["demo-train", "demo-valid", "demo-test", "demo-long", "dates-train", "dates-valid", "dates-test"] | None
-    ) = None
-    """A corpus that the program makes: demo (synthetic, Chinese to English), dates (to ISO form)."""
-    weight: float = Field(default=1.0, gt=0, allow_inf_nan=False)
+        Literal[
+            "demo-train", "demo-valid", "demo-test", "demo-long", "senses-train", "senses-valid", "senses-test",
+            "dates-train", "dates-valid", "dates-test", "questions-train", "questions-valid", "questions-test",
+            "questions-test-one-fact", "questions-test-two-facts", "questions-test-yes-no", "questions-test-counting",
+        ]
+        | None
+    ) = None  # fmt: skip
+    """A corpus that the program makes: demo (synthetic, Chinese to English), senses (its Chinese sentences with 水, and
+    what 水 is in each: labels), dates (to ISO form), questions (about stories, of four kinds, to answers)."""
+    only: Literal["source", "target"] | None = None
+    """Take one side of the pairs, as texts that have no translation."""
+    weight: float = Field(default=1.0, gt=0, le=10_000)
     """Expected number of times that each pair is seen per epoch; 0.5 leaves half out, 2 shows it twice."""
 
     @model_validator(mode="after")
     def _one_kind(self) -> Self:
         if (self.source is None) != (self.target is None):
             raise ValueError("`source` and `target` belong together: give both files")
-        kinds = [n for n in ("source", "tsv", "jsonl", "builtin") if getattr(self, n) is not None]
+        kinds = [n for n in ("source", "tsv", "jsonl", "text", "builtin") if getattr(self, n) is not None]
         if len(kinds) != 1:
             given = " and ".join(f"`{kind}`" for kind in kinds) or "nothing"
-            raise ValueError(f"give exactly one of `source` + `target`, `tsv`, `jsonl`, `builtin`; got {given}")
+            raise ValueError(f"give exactly one of `source` + `target`, `tsv`, `jsonl`, `text`, `builtin`; got {given}")
+        if self.text is not None and self.only is not None:
+            raise ValueError("`only` takes one side of pairs; `text` has none, so leave it out")
         if self.tsv is None and (self.source_column, self.target_column) != (1, 2):
             raise ValueError("`source_column` and `target_column` belong to `tsv`")
         if self.jsonl is None and (self.source_field, self.target_field) != ("source", "target"):
@@ -86,13 +99,17 @@ class CorpusConfig(Config):
     @property
     def name(self) -> str:
         """What reports call this corpus."""
-        if self.source is not None and self.target is not None:
-            return lines.safe(f"{self.source} + {self.target}")
-        return lines.safe(str(self.tsv or self.jsonl or self.builtin))
+        files = self.tsv or self.jsonl or self.text or self.builtin or f"{self.source} + {self.target}"
+        return lines.safe(f"{files} (only the {self.only})" if self.only else str(files))
+
+    @property
+    def has_pairs(self) -> bool:
+        """Whether its texts have a translation, or whatever else stands on the other side."""
+        return self.text is None and self.only is None
 
     def resolve(self, base: Path) -> CorpusConfig:
         """The same corpus with relative paths taken from `base` instead of the current directory."""
-        paths = {n: getattr(self, n) for n in ("source", "target", "tsv", "jsonl")}
+        paths = {n: getattr(self, n) for n in ("source", "target", "tsv", "jsonl", "text")}
         return self.model_copy(update={n: base / p.expanduser() for n, p in paths.items() if p is not None})
 
 
@@ -103,14 +120,25 @@ def read_pairs(
 
     Raises `DataError` before the first pair for a file that is missing, empty or not regular and for
     different line counts; at the line for a lone TSV column, a JSON object without its fields and,
-    unless `on_invalid` is given, text that is not UTF-8. A blank line is an empty pair.
+    unless `on_invalid` is given, text that is not UTF-8. A blank line is an empty pair. A text without a
+    translation is a pair with itself.
     """
+    pairs = _read_pairs(corpus, builtins, on_invalid)
+    if corpus.only is None:
+        return pairs
+    sides = ((getattr(pair, corpus.only), pair.number) for pair in pairs)
+    return (RawPair(text, text, number) for text, number in sides)
+
+
+def _read_pairs(corpus: CorpusConfig, builtins: Builtins, on_invalid: OnInvalid | None) -> Iterator[RawPair]:
     if corpus.source is not None and corpus.target is not None:
         return _aligned(corpus.source, corpus.target, on_invalid)
     if corpus.tsv is not None:
         return _tsv(corpus.tsv, corpus.source_column - 1, corpus.target_column - 1, on_invalid)
     if corpus.jsonl is not None:
         return _jsonl(corpus.jsonl, (corpus.source_field, corpus.target_field), on_invalid)
+    if corpus.text is not None:
+        return (RawPair(text, text, number) for text, number in _lines_of(corpus.text, on_invalid))
     return _builtin(corpus, builtins)
 
 
@@ -120,7 +148,7 @@ def count_pairs(corpora: Sequence[CorpusConfig], *, builtins: Builtins = NO_BUIL
     for corpus in corpora:
         if corpus.source is not None and corpus.target is not None:
             total += _count_aligned(corpus.source, corpus.target)
-        elif path := corpus.tsv or corpus.jsonl:
+        elif path := corpus.tsv or corpus.jsonl or corpus.text:
             total += _count_some(path)
         else:
             total += sum(1 for _ in _builtin(corpus, builtins))
@@ -148,6 +176,28 @@ def checksum(
                 content = text.encode("utf-8", "surrogatepass")
                 digest.update(len(content).to_bytes(8, "little"))
                 digest.update(content)
+    return digest.hexdigest()
+
+
+def files_digest(corpora: Sequence[CorpusConfig]) -> str | None:
+    """SHA-256 over the files as they are on disk and how they are read; None where there is one that can't be opened,
+    or none at all.
+
+    Where two are equal, so are the checksums: this takes a twentieth of the time, as nothing is unpacked or decoded.
+    """
+    digest = hashlib.sha256()
+    for corpus in corpora:
+        paths = [value for _, value in corpus if isinstance(value, Path)]
+        how = {name: value.suffix.lower() if isinstance(value, Path) else value for name, value in corpus}
+        digest.update(json.dumps({**how, "weight": None}).encode())
+        if not paths or not all(path.is_file() for path in paths):
+            return None
+        for path in paths:
+            try:
+                with path.open("rb") as file:
+                    digest.update(hashlib.file_digest(file, "sha256").digest())
+            except OSError:
+                return None
     return digest.hexdigest()
 
 
@@ -234,7 +284,11 @@ def _decode(content: bytes, path: Path, number: int, on_invalid: OnInvalid | Non
 @contextmanager
 def _open(path: Path) -> Iterator[BinaryIO]:
     # A pipe would give its lines to the first pass and block the second for ever.
-    if path.exists() and not path.is_file():
+    try:
+        irregular = not stat.S_ISREG(path.stat().st_mode)
+    except (OSError, ValueError):
+        irregular = False  # what cannot even be looked at cannot be opened either, and that has its own message
+    if irregular:
         raise DataError("expected a regular file: it is read more than once", path=path)
     with lines.open_binary(path) as stream:
         yield stream

@@ -8,9 +8,9 @@ import re
 import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Annotated, Any
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import Field, TypeAdapter, ValidationError
 
 from transduce.data.scripts import count_scripts, counts_look_swapped
 from transduce.errors import DataError, RunError
@@ -31,12 +31,16 @@ _SPECIAL = re.compile("|".join(map(re.escape, specials.NAMES)))
 _CONTROLS = {0x00: "NUL", 0x0B: "line tabulation", 0x0C: "form feed", 0x0D: "carriage return", 0x85: "next line"}
 
 
+Count = Annotated[int, Field(ge=0, le=2**53)]
+Sum = Annotated[float, Field(allow_inf_nan=False)]
+
+
 @dataclass(slots=True)
 class Tally:
     """How often something was met, and the first lines where it was."""
 
-    count: int = 0
-    lines: list[int] = field(default_factory=list)
+    count: Count = 0
+    lines: list[Count] = field(default_factory=list)
 
     def add(self, number: int) -> None:
         self.count += 1
@@ -86,21 +90,21 @@ class CorpusReport:
     """One corpus. Always: `read` = `kept` + everything in `dropped`."""
 
     name: str
-    read: int = 0
-    kept: int = 0
+    read: Count = 0
+    kept: Count = 0
     dropped: dict[str, Tally] = field(default_factory=dict)
     """By reason."""
     warnings: dict[str, Tally] = field(default_factory=dict)
     """By kind, counted in lines; a line with a warning may be kept."""
-    characters: dict[str, dict[int, int]] = field(default_factory=_sides)
+    characters: dict[str, dict[Count, Count]] = field(default_factory=_sides)
     """For each side, how many pairs have each length in characters: of all that could be read."""
-    tokens: dict[str, dict[int, int]] = field(default_factory=_sides)
+    tokens: dict[str, dict[Count, Count]] = field(default_factory=_sides)
     """The same in tokens without end mark, of the pairs that came so far: `too long` ones included."""
-    unknown: dict[str, int] = field(default_factory=lambda: {"source": 0, "target": 0})
+    unknown: dict[str, Count] = field(default_factory=lambda: {"source": 0, "target": 0})
     """Tokens of each side that the vocabulary lacks."""
-    scripts: dict[str, dict[str, int]] = field(default_factory=lambda: {"source": {}, "target": {}})
+    scripts: dict[str, dict[str, Count]] = field(default_factory=lambda: {"source": {}, "target": {}})
     """Letters of each side by script, from the start of the corpus."""
-    moments: list[float] = field(default_factory=lambda: [0.0] * 6)
+    moments: Annotated[list[Sum], Field(min_length=6, max_length=6)] = field(default_factory=lambda: [0.0] * 6)
     """n, Σx, Σy, Σx², Σy², Σxy of the logarithms of both sides' lengths."""
 
     def observe(self, source: str, target: str, number: int) -> None:
@@ -144,6 +148,18 @@ class CorpusReport:
         self.kept -= 1
         self.drop(number, reason)
 
+    def adds_up(self) -> bool:
+        """Whether the numbers fit each other, as they do unless a stored report was changed."""
+        sides = self.characters, self.tokens, self.unknown, self.scripts
+        return (
+            self.read == self.kept + self.total_dropped
+            and all(part.keys() == {"source", "target"} for part in sides)
+            and all(missing <= self.total_tokens(side) for side, missing in self.unknown.items())
+        )
+
+    def total_tokens(self, side: str) -> int:
+        return sum(length * count for length, count in self.tokens[side].items())
+
     @property
     def total_dropped(self) -> int:
         return sum(tally.count for tally in self.dropped.values())
@@ -153,14 +169,14 @@ class CorpusReport:
         n, x, y, xx, yy, xy = self.moments
         spreads = n * xx - x * x, n * yy - y * y
         # Sums of equal logarithms leave a rest of about 1e-12, which is no spread.
-        if min(spreads) <= 1e-9 * n * n:
+        if not min(spreads) > 1e-9 * n * n:
             return None
         return (n * xy - x * y) / math.sqrt(spreads[0] * spreads[1])
 
-    def suspicions(self, languages: tuple[str, str] | None) -> list[str]:
+    def suspicions(self, languages: tuple[str, str] | None, comparable: bool = True) -> list[str]:
         """What is odd about the corpus as a whole, in sentences."""
         found = []
-        r = self.correlation()
+        r = self.correlation() if comparable else None
         if r is not None and self.moments[0] >= LEAST_FOR_CORRELATION and r < LEAST_CORRELATION:
             found.append(
                 f"the lengths of the two sides hardly go together (correlation {r:.2f}): "
@@ -173,7 +189,9 @@ class CorpusReport:
             )
         return found
 
-    def render(self, languages: tuple[str, str] | None) -> list[str]:
+    def render(
+        self, languages: tuple[str, str] | None, comparable: bool = True, only_target: bool = False
+    ) -> list[str]:
         reasons = ", ".join(f"{reason}: {tally.count:,}" for reason, tally in self.dropped.items())
         out = [
             f"{self.name}: read {self.read:,}, kept {self.kept:,}, dropped {self.total_dropped:,}"
@@ -182,7 +200,7 @@ class CorpusReport:
         for reason, tally in self.dropped.items():
             out.append(f"  {_pairs(tally.count)} dropped: {reason}, {tally.where()}")
         for unit, sides in (("characters", self.characters), ("tokens", self.tokens)):
-            for side, histogram in sides.items():
+            for side, histogram in {"text": sides["target"]}.items() if only_target else sides.items():
                 if lengths := Lengths.of(histogram):
                     out.append(
                         f"  {side} {unit}: shortest {lengths.minimum}, median {lengths.median}, "
@@ -190,11 +208,11 @@ class CorpusReport:
                     )
         for side, missing in self.unknown.items():
             if missing:
-                total = sum(length * count for length, count in self.tokens[side].items())
+                total = self.total_tokens(side)
                 out.append(f"  {side}: {missing:,} of {total:,} tokens unknown ({missing / total:.2%})")
         for kind, tally in self.warnings.items():
             out.append(f"  warning: {kind}: {_pairs(tally.count)}, {tally.where()}")
-        out.extend(f"  warning: {sentence}" for sentence in self.suspicions(languages))
+        out.extend(f"  warning: {sentence}" for sentence in self.suspicions(languages, comparable))
         return out
 
 
@@ -205,6 +223,10 @@ class Report:
     corpora: list[CorpusReport] = field(default_factory=list)
     languages: tuple[str, str] | None = None
     """Codes of the source and target language, to see whether the sides look swapped."""
+    comparable: bool = True
+    """Whether the lengths of both sides go together where they are aligned."""
+    only_target: bool = False
+    """Whether the target is all that is learned from: texts without a translation."""
 
     @property
     def read(self) -> int:
@@ -241,7 +263,9 @@ class Report:
 
     def render(self) -> str:
         """Plain lines for a terminal."""
-        out = [line for corpus in self.corpora for line in corpus.render(self.languages)]
+        out = [
+            line for corpus in self.corpora for line in corpus.render(self.languages, self.comparable, self.only_target)
+        ]
         if len(self.corpora) > 1:
             dropped = sum(self.dropped.values())
             out.append(f"in all: read {self.read:,}, kept {self.kept:,}, dropped {dropped:,}")
@@ -252,18 +276,26 @@ class Report:
         corpora = []
         for corpus in self.corpora:
             r = corpus.correlation()
-            corpora.append(
-                dataclasses.asdict(corpus) | {"suspicions": corpus.suspicions(self.languages), "length_correlation": r}
-            )
-        return {"corpora": corpora, "languages": list(self.languages) if self.languages else None}
+            suspicions = corpus.suspicions(self.languages, self.comparable)
+            corpora.append(dataclasses.asdict(corpus) | {"suspicions": suspicions, "length_correlation": r})
+        languages = list(self.languages) if self.languages else None
+        return {
+            "corpora": corpora,
+            "languages": languages,
+            "comparable": self.comparable,
+            "only_target": self.only_target,
+        }
 
     @classmethod
     def from_json(cls, tree: Any) -> Report:
         """What `to_json` gave, once through JSON; `RunError` if it's something else."""
         try:
-            return _ADAPTER.validate_python(tree)
+            report = _ADAPTER.validate_python(tree)
         except ValidationError as error:
             raise RunError(f"not a data report: {error.error_count()} fields don't fit") from None
+        if not all(corpus.adds_up() for corpus in report.corpora):
+            raise RunError("not a data report: its numbers don't add up")
+        return report
 
 
 _ADAPTER = TypeAdapter(Report)

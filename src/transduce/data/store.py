@@ -20,6 +20,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from transduce.config import shown
 from transduce.errors import RunError, told
 
 T = TypeVar("T")
@@ -46,7 +47,7 @@ class Store:
     """Examples 0 … n−1: for each stream their ids, and where each came from."""
 
     def __init__(self, folder: Path, header: Mapping[str, Any]) -> None:
-        n = int(header["examples"])
+        n = _count(header["examples"])
         self.folder = folder
         self.key: str = header["key"]
         self._lines: NDArray[np.int64] = _map(folder / "lines.bin", "<i8", n)
@@ -56,10 +57,12 @@ class Store:
         self._lengths: dict[str, NDArray[np.int32]] = {}
         for name, stream in header["streams"].items():
             if stream["dtype"] not in _ID_TYPES:
-                raise ValueError(f"ids of type {stream['dtype']}")
-            self._ids[name] = _map(folder / f"{name}.ids.bin", stream["dtype"], stream["tokens"])
+                raise ValueError(f"ids of type {str(stream['dtype'])[:40]}")
+            tokens = _count(stream["tokens"])
+            self._ids[name] = _map(folder / f"{name}.ids.bin", stream["dtype"], tokens)
             self._offsets[name] = _map(folder / f"{name}.offsets.bin", "<i8", n + 1)
-            if self._offsets[name][0] != 0 or self._offsets[name][-1] != stream["tokens"]:
+            ends = self._offsets[name]
+            if ends[0] != 0 or ends[-1] != tokens or (ends[1:] < ends[:-1]).any():
                 raise RunError(f"{folder}: the offsets of `{name}` don't fit its tokens; the store is damaged")
 
     @classmethod
@@ -107,14 +110,31 @@ class Store:
         try:
             header = json.loads((folder / HEADER).read_bytes())
             if header["format"] != FORMAT:
-                raise RunError(f"{folder}: store of format {header['format']}, expected {FORMAT}; build it anew")
+                raise RunError(f"{folder}: store of format {shown(header['format'])}, expected {FORMAT}; build it anew")
             return cls(folder, header)
         except FileNotFoundError as error:
             raise RunError(f"{folder}: no complete store: {error.filename} is missing") from None
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
+        except OSError as error:
+            raise RunError(f"{folder}: cannot be read ({error.strerror})") from None
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             if isinstance(error, RunError):
                 raise
             raise RunError(f"{folder / HEADER}: damaged header ({error}); build the store anew") from None
+
+    def check(self, vocabularies: Mapping[str, int], corpora: int) -> None:
+        """Raise RunError unless every id is in its stream's vocabulary and every example in one of `corpora`.
+
+        Everything is read once, which takes far less than the training that would fail on a wrong id.
+        """
+        if self.streams != tuple(vocabularies):
+            raise RunError(f"{self.folder}: it holds other streams than {' and '.join(vocabularies)}")
+        bounds = {f"{name}.ids": (self._ids[name].dtype, size) for name, size in vocabularies.items()}
+        for part, (dtype, bound) in {**bounds, "corpora": (self._corpora.dtype, corpora)}.items():
+            # Read, not mapped: what is mapped would count as memory of this process from here on.
+            with (self.folder / f"{part}.bin").open("rb") as file:
+                while len(block := np.fromfile(file, dtype, 1 << 20)):
+                    if not 0 <= block.min() <= block.max() < bound:
+                        raise RunError(f"{self.folder / part}.bin: a number that is not below {bound:,}")
 
     def __len__(self) -> int:
         return len(self._lines)
@@ -208,6 +228,12 @@ def _write(folder: Path, vocabularies: Mapping[str, int], examples: Iterable[Exa
     streams = {name: {"dtype": dtypes[name], "tokens": tokens[name]} for name in vocabularies}
     header = {"format": FORMAT, "key": key, "examples": count, "streams": streams}
     (folder / HEADER).write_text(json.dumps(header, indent=1) + "\n", encoding="utf-8")
+
+
+def _count(value: Any) -> int:
+    if type(value) is not int or value < 0:
+        raise ValueError(f"expected a number of examples or tokens, got {shown(value)}")
+    return value
 
 
 def _map(path: Path, dtype: str, count: int) -> NDArray[Any]:

@@ -82,6 +82,14 @@ class World:
                 dist.all_reduce(value)
         return value
 
+    def least(self, value: int) -> int:
+        """The smallest of all processes' numbers; a process may take long to come to its own."""
+        least = torch.tensor(value)
+        if self.size > 1:
+            with self._told():
+                dist.all_reduce(least, op=dist.ReduceOp.MIN, group=self.gate)
+        return int(least)
+
     def agree(self, flags: Iterable[bool], *, patient: bool = False) -> list[bool]:
         """Each flag true where it is true for any process; `patient` where one of them may take long."""
         value = torch.tensor([int(flag) for flag in flags])
@@ -126,6 +134,11 @@ def leads() -> bool:
     return os.environ.get("RANK", "0") == "0"
 
 
+def neighbours() -> int:
+    """How many processes of this run share this machine, this one among them."""
+    return int(os.environ.get("LOCAL_WORLD_SIZE", "1"))
+
+
 def join(device: torch.device) -> World:
     """The world that torchrun's environment describes; a world of one without it."""
     if "WORLD_SIZE" not in os.environ or int(os.environ["WORLD_SIZE"]) == 1:
@@ -145,16 +158,19 @@ def _meet(backend: str) -> World:
             f"the processes could not find each other: {str(error).splitlines()[0][:200]}; all of them need the same "
             "WORLD_SIZE, MASTER_ADDR and MASTER_PORT and a RANK of their own, which torchrun sets"
         ) from None
-    atexit.register(_leave)
+    atexit.register(leave)
     return World(rank, size, store, gate)
 
 
-def _leave() -> None:
-    """End gloo's threads while Python still runs.
+def leave() -> None:
+    """End gloo's threads while Python still runs, and be alone again.
 
     One that lets go of a tensor after that aborts the process (PyTorch's pull request 179291): now and then one of
     several processes would fail after its work was done, and torchrun would kill the others for it.
     """
+    if not dist.is_initialized():
+        return
+    atexit.unregister(leave)
     _meet.cache_clear()
     gc.collect()
     dist.destroy_process_group()

@@ -7,7 +7,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from transduce.errors import ConfigError, told
+from transduce.errors import ConfigError, RunError, told
+
+CURVES = ("loss", "bleu", "chrf")
+"""The numbers of an event that are drawn."""
 
 
 class Journal:
@@ -36,9 +39,11 @@ class Journal:
         """Back to the first `size` bytes: to the moment of a checkpoint.
 
         Where a power cut left fewer, back to the last whole line: half a line would spoil the next one.
+        Raises RunError where what is left cannot be read: told now, not when training has ended.
         """
         content = self.path.read_bytes()[:size] if self.path.exists() else b""
         whole = content[: content.rfind(b"\n") + 1]
+        _events(whole, self.path)
         if self.size() > len(whole):
             with self.path.open("r+b") as file:
                 file.truncate(len(whole))
@@ -55,6 +60,28 @@ def _board(folder: Path) -> Any:
 
 
 def read_journal(path: Path) -> list[Mapping[str, Any]]:
-    """All complete lines; a last line that a kill cut short is left out."""
-    lines = path.read_bytes().split(b"\n")[:-1] if path.exists() else []
-    return [json.loads(line) for line in lines if line]
+    """All complete lines; a last line that a kill cut short is left out. Raises RunError for a line that is none."""
+    return _events(path.read_bytes(), path) if path.exists() else []
+
+
+def _events(content: bytes, path: Path) -> list[Mapping[str, Any]]:
+    lines = enumerate(content.split(b"\n")[:-1], start=1)
+    return [_event(line, f"{path}, line {number}") for number, line in lines if line]
+
+
+def _event(line: bytes, where: str) -> Mapping[str, Any]:
+    try:
+        event = json.loads(line)
+        if isinstance(event["event"], str) and all(_is_number(event.get(name, 0)) for name in ("update", *CURVES)):
+            return dict(event)
+    except (ValueError, RecursionError, TypeError, KeyError, AttributeError):
+        pass
+    raise RunError(
+        f"{where}: no line that training writes: the file was changed. Take the line out, or move the file away: "
+        "nothing but the curve is made from it"
+    )
+
+
+def _is_number(value: Any) -> bool:
+    """Whether a value can be drawn; a score may be missing."""
+    return value is None or (type(value) in (int, float) and abs(value) <= 2**53)

@@ -17,9 +17,9 @@ from transduce.data.store import Store
 from transduce.devices import Compute
 from transduce.errors import TrainingError
 from transduce.experiment import Experiment
-from transduce.models.contract import EncoderDecoder
+from transduce.models.contract import Model
 from transduce.run_folder import RunFolder, Snapshot, load_weights, write_snapshot
-from transduce.tasks.translate import Translate
+from transduce.tasks import Task
 from transduce.training.distributed import World
 from transduce.training.flops import flops_per_token, padded_tokens
 from transduce.training.interruption import Interruption, catch_signals
@@ -49,8 +49,8 @@ class Trainer:
 
     def __init__(
         self,
-        model: EncoderDecoder,
-        task: Translate,
+        model: Model,
+        task: Task[Any],
         store: Store,
         validator: Validator,
         run: RunFolder,
@@ -74,11 +74,18 @@ class Trainer:
         )
         self._unread: list[tuple[Update, Tensor]] = []
 
+    def begin(self) -> None:
+        """Begin the journal, anew where a killed process had begun it."""
+        self.journal.cut(0)
+        if self.config.memory == "fit":
+            self.journal.write("memory", update=0, batch_tokens=self.config.batch_tokens,
+                               accumulate=self.config.accumulate)  # fmt: skip
+
     def resume(self, snapshot: Snapshot) -> None:
         """Go on from a checkpoint: weights, optimizer, position and journal as they were."""
         self.state = TrainingState.from_json(snapshot.state(), str(snapshot.folder))
         load_weights(self.model, snapshot)
-        load_optimizer(self.model, self.optimizer, snapshot.tensors("optimizer"))
+        load_optimizer(self.model, self.optimizer, snapshot.tensors("optimizer"), str(snapshot.folder))
         if self.world.leads:
             self.journal.cut(self.state.journal_bytes)
             # The killed process may have saved this one and not got round to it.
@@ -125,11 +132,11 @@ class Trainer:
         """Add up the gradients of the update's batches and step once. Returns its loss per target token."""
         state, config, device = self.state, self.config, self.compute.device
         examples = np.concatenate(update.micro_batches)
-        tokens = self.task.tokens(self.store, examples)
+        read, tokens = self.task.tokens(self.store, examples)
         loss = torch.zeros((), device=device)
         rank, size = self.world.rank, self.world.size
         for i, micro_batch in zip(count(rank, size), update.share(rank, size), strict=False):
-            with out_of_memory_told(self.store, micro_batch, config.batch_tokens):
+            with out_of_memory_told(self.store, micro_batch, config):
                 loss += self._pass(micro_batch, i, tokens)
         self.world.sum_gradients(self.model)
         if config.clip_norm:
@@ -141,28 +148,31 @@ class Trainer:
             group["lr"] = learning_rate(state.update + 1, self.model.d_model, config)
         self.optimizer.step()
         self.optimizer.zero_grad(set_to_none=True)
-        self._count(update, examples, tokens)
+        self._count(update, read, tokens)
         return loss
 
     def _pass(self, micro_batch: np.ndarray, number: int, tokens: int) -> Tensor:
         """Forward and backward of an update's micro-batch; its part of the loss per target token."""
         state, config = self.state, self.config
-        batch = self.task.collate(self.store, micro_batch).to(self.compute.device)
+        seed = _seed(config.seed, state.update, number)
+        batch = self.task.collate(self.store, micro_batch, seed).to(self.compute.device)
         if not state.flops_per_token:
-            state.flops_per_token = flops_per_token(self.model, self.task, batch)
+            # Of one row: the plain equations that are counted take more memory than training does.
+            row = self.task.collate(self.store, micro_batch[:1]).to(self.compute.device)
+            state.flops_per_token = flops_per_token(self.model, self.task, row)
         state.flops += state.flops_per_token * padded_tokens(batch) * self.world.size
-        torch.manual_seed(_seed(config.seed, state.update, number))
+        torch.manual_seed(seed)
         with self.compute.autocast():
             # Divided by the tokens of the whole update: the mean over tokens, however they were batched.
             part = self.task.loss(self.model, batch, config.label_smoothing) / tokens
         part.backward()
         return part.detach()
 
-    def _count(self, update: Update, examples: np.ndarray, tokens: int) -> None:
+    def _count(self, update: Update, read: int, tokens: int) -> None:
         state = self.state
         state.update += 1
         state.epoch, state.index = (update.epoch + 1, 0) if update.last else (update.epoch, update.index + 1)
-        state.source_tokens += int(self.store.lengths("source")[examples].sum()) + len(examples)
+        state.source_tokens += read
         state.target_tokens += tokens
 
     def _read_losses(self, update: Update, loss: Tensor) -> None:
@@ -203,7 +213,8 @@ class Trainer:
         state, config = self.state, self.config
         if not self.world.leads:
             return
-        validation = self.validator(self.model)
+        with self.compute.alone():
+            validation = self.validator(self.model)
         if not math.isfinite(validation.loss):
             raise self._diverged(f"the validation loss is {validation.loss} at update {state.update}")
         improved = state.judge(validation.goodness(config.best_by), config.min_change)

@@ -1,4 +1,4 @@
-"""Out of memory: which batch it was, and which setting to change."""
+"""How much memory training takes; and out of memory: which batch it was, and which setting to change."""
 
 from __future__ import annotations
 
@@ -9,26 +9,61 @@ import numpy as np
 import torch
 
 from transduce.data.store import Store
-from transduce.errors import TrainingError
+from transduce.devices import memory
+from transduce.errors import ConfigError, TrainingError
+from transduce.experiment import TrainingConfig
+from transduce.models.contract import ModelSettings
+from transduce.models.outline import outline
+
+PARAMETER_BYTES = 16
+"""Of each parameter: itself, its gradient and Adam's two moments."""
 
 _SIGNS = ("out of memory", "can't allocate memory", "not enough memory", "ALLOC_FAILED")
 """What allocators write into a plain RuntimeError: MPS, PyTorch's on the CPU (Linux, elsewhere), cuBLAS."""
 
 
 @contextmanager
-def out_of_memory_told(store: Store, examples: np.ndarray, batch_tokens: int) -> Iterator[None]:
+def out_of_memory_told(store: Store, examples: np.ndarray, config: TrainingConfig) -> Iterator[None]:
     """Raise TrainingError for memory that a pass over these examples did not get; let other errors through."""
     try:
         yield
     except (MemoryError, RuntimeError) as error:
-        known = isinstance(error, MemoryError | torch.OutOfMemoryError)
-        if not known and not any(sign in str(error) for sign in _SIGNS):
+        if not is_out_of_memory(error):
             raise
-        sizes = {name: int(store.lengths(name)[examples].max()) + 1 for name in store.streams}
-        sides = ", ".join(f"{name} {len(examples)} × {size} tokens" for name, size in sizes.items())
-        lines = ", ".join(str(store.line(int(i))) for i in examples[:5])
+        by_trial = ' (training.memory = "fit" finds one by trial)' if config.memory == "stop" else ""
         raise TrainingError(
-            f"out of memory in a batch of {sides} (lines {lines}{', …' if len(examples) > 5 else ''} of the training "
-            f"text); start again with a lower training.batch_tokens than {batch_tokens:,}: with training.update_tokens "
-            "as it is, more and smaller passes add up to the same update. data.filters.max_length bounds single rows"
+            f"out of memory in a batch of {batch_in_words(store, examples)}; start again with a lower "
+            f"training.batch_tokens than {config.batch_tokens:,}{by_trial}: with training.update_tokens as it is, more "
+            "and smaller passes add up to the same update. data.filters.max_length bounds single rows"
         ) from None
+
+
+def is_out_of_memory(error: Exception) -> bool:
+    """Whether an allocator raised it."""
+    known = isinstance(error, MemoryError | torch.OutOfMemoryError)
+    return known or any(sign in str(error) for sign in _SIGNS)
+
+
+def batch_in_words(store: Store, examples: np.ndarray) -> str:
+    """Its rows and tokens on each side, and the lines that it was made from."""
+    sizes = {name: int(store.lengths(name)[examples].max()) + 1 for name in store.streams}
+    sides = ", ".join(f"{name} {len(examples)} × {size} tokens" for name, size in sizes.items())
+    lines = ", ".join(str(store.line(int(i))) for i in examples[:5])
+    return f"{sides} (lines {lines}{', …' if len(examples) > 5 else ''} of the training text)"
+
+
+def refuse_enormous(settings: ModelSettings, vocabularies: tuple[int, int], device: torch.device) -> None:
+    """Raise ConfigError for a model whose parameters alone don't fit into memory: before any of them is made."""
+    parameters = sum(parameter.numel() for parameter in outline(settings, *vocabularies).values())
+    there = memory(device)
+    if there is not None and PARAMETER_BYTES * parameters > there:
+        raise ConfigError(
+            f"[model] asks for {parameters:,} parameters, which take {PARAMETER_BYTES * parameters / 2**30:,.0f} GiB "
+            f"in training; {device} has {there / 2**30:,.0f}. Choose smaller sizes, fewer layers or fewer pieces"
+        )
+
+
+def bytes_per_place(model: ModelSettings, length: int) -> int:
+    """What a pass keeps for each place of a batch of sentences of `length` tokens: an estimate. The loss keeps no
+    logits."""
+    return 4 * model.activation_floats(length)

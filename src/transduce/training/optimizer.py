@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import torch
 from torch import Tensor, nn
 
@@ -25,13 +27,17 @@ def optimizer_tensors(model: nn.Module, optimizer: torch.optim.Adam) -> dict[str
     }
 
 
-def load_optimizer(model: nn.Module, optimizer: torch.optim.Adam, tensors: dict[str, Tensor]) -> None:
-    """Put back what `optimizer_tensors` gave. Raises RunError where a moment is missing or misshapen."""
+def load_optimizer(model: nn.Module, optimizer: torch.optim.Adam, tensors: Mapping[str, Tensor], where: str) -> None:
+    """Put back what `optimizer_tensors` gave. Raises RunError where a moment is missing, misshapen or not possible."""
     for name, parameter in model.named_parameters():
         state = {}
-        for key in ("step", "exp_avg", "exp_avg_sq"):
+        step = parameter.new_zeros((), dtype=torch.float32)
+        for key, like in (("step", step), ("exp_avg", parameter), ("exp_avg_sq", parameter)):
             value = tensors.get(f"{name}/{key}")
-            if value is None or (key != "step" and value.shape != parameter.shape):
-                raise RunError(f"the checkpoint's optimizer state lacks {name}/{key} in the shape of its parameter")
+            if value is None or value.shape != like.shape or value.dtype != like.dtype:
+                raise RunError(f"{where}: the optimizer's state lacks {name}/{key} in the shape of its parameter")
+            # A count and a mean of squares are never below 0.
+            if not bool(value.isfinite().all()) or (key != "exp_avg" and bool(value.lt(0).any())):
+                raise RunError(f"{where}: the optimizer's state has values in {name}/{key} that no training comes to")
             state[key] = value.to(parameter.device)
         optimizer.state[parameter] = state

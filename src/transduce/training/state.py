@@ -7,7 +7,11 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
+from transduce.config import shown
 from transduce.errors import RunError
+
+_LARGEST = 2**100
+"""No count and no sum of a run comes near it: 10^30 floating-point operations."""
 
 
 @dataclass(slots=True)
@@ -58,4 +62,17 @@ class TrainingState:
         names = {f.name for f in fields(cls)}
         if set(values) != names:
             raise RunError(f"{where}: state.json has other fields than this version of transduce writes")
+        fresh = cls()
+        for name, value in values.items():
+            lowest = -_LARGEST if name == "best" else 0
+            if not (name == "best" and value is None) and not _is_like(value, getattr(fresh, name), lowest):
+                raise RunError(f"{where}: state.json has {name} = {shown(value)}, which no training comes to")
         return cls(**{**values, "best": -math.inf if values["best"] is None else values["best"]})
+
+
+def _is_like(value: Any, example: bool | int | float | str, lowest: int) -> bool:
+    """Whether a value has the type of another, and is in its bounds if it is a number."""
+    if isinstance(example, bool | str):
+        return type(value) is type(example)
+    number = type(value) is int or (type(value) is float and isinstance(example, float))
+    return number and lowest <= value <= _LARGEST

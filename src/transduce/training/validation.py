@@ -13,9 +13,10 @@ from transduce.devices import Compute
 from transduce.errors import ConfigError
 from transduce.evaluation.scores import score
 from transduce.experiment import Experiment, ProbeConfig
-from transduce.models.contract import EncoderDecoder
+from transduce.models.contract import Model
 from transduce.search.config import DecodingConfig
-from transduce.tasks.translate import Translate
+from transduce.tasks import Task
+from transduce.tasks.measure import Measure, measure, perplexity
 from transduce.text.pair import Tokenizers
 
 
@@ -35,11 +36,16 @@ class Validation:
     bleu: float | None = None
     chrf: float | None = None
     probes: list[dict[str, float]] = field(default_factory=list)
+    source_gain: float | None = None
+    """Nats per token by which the loss is lower than with another sentence's source; None for a single sentence, and
+    where there are no sources."""
+    accuracy: float | None = None
+    """Share of the target tokens, in percent, that are the model's first choice when it is told those before them."""
 
     @property
     def perplexity(self) -> float:
         """e^loss, per token of this run's own vocabulary: not comparable across tokenizers."""
-        return math.exp(min(self.loss, 700.0))
+        return perplexity(self.loss)
 
     def goodness(self, best_by: str) -> float:
         """The number that training tries to raise."""
@@ -56,7 +62,7 @@ class Validator:
     """Measures a model on held-out text; the model's training mode is as before afterwards."""
 
     def __init__(
-        self, held_out: HeldOut, tokenizers: Tokenizers, task: Translate, experiment: Experiment, compute: Compute
+        self, held_out: HeldOut, tokenizers: Tokenizers, task: Task[Any], experiment: Experiment, compute: Compute
     ) -> None:
         self.task, self.tokenizers, self.experiment, self.compute = task, tokenizers, experiment, compute
         self.held_out = held_out
@@ -64,35 +70,44 @@ class Validator:
         self.targets = tokenizers.target.encode_batch(list(held_out.targets))
         self.probes = [self._probe_ids(probe) for probe in experiment.validation.probes]
 
-    def __call__(self, model: EncoderDecoder) -> Validation:
+    def __call__(self, model: Model) -> Validation:
         training = model.training
         model.eval()
         try:
             with torch.inference_mode(), self.compute.autocast():
-                loss = self.loss(model)
+                found = self.measure(model)
+                exchangeable = "source" in self.task.streams and len(self.sources) > 1
+                gain = self.measure(model, exchanged=True).loss - found.loss if exchangeable else None
                 bleu, chrf = self._translate(model)
                 probes = [self._probe(model, *ids) for ids in self.probes]
         finally:
             model.train(training)
-        return Validation(loss, bleu, chrf, probes)
+        return Validation(found.loss, bleu, chrf, probes, gain, 100 * found.hits / found.tokens)
 
-    def loss(self, model: EncoderDecoder) -> float:
-        """Mean cross entropy over all target tokens, end marks included; a batch at a time in memory."""
-        order = sorted(range(len(self.sources)), key=lambda i: (len(self.targets[i]), len(self.sources[i])))
-        total, tokens = 0.0, 0
-        while order:
-            longest = max(len(self.targets[order[-1]]), len(self.sources[order[-1]])) + 1
-            rows = max(1, self.experiment.training.batch_tokens // longest)
-            order, chunk = order[:-rows], order[-rows:]
-            batch = self.task.batch([self.sources[i] for i in chunk], [self.targets[i] for i in chunk], chunk)
-            total += float(self.task.loss(model, batch.to(self.compute.device), 0.0))
-            tokens += int(batch["expected"].lengths.sum())
-        return total / tokens
+    def measure(self, model: Model, *, exchanged: bool = False) -> Measure:
+        """Over all target tokens, end marks included; a batch at a time in memory.
 
-    def _translate(self, model: EncoderDecoder) -> tuple[float | None, float | None]:
+        `exchanged` gives each sentence the source of the next one by length: a model that translates must then do
+        worse, one that has only learned its target language does as well.
+        """
+        sources = self.sources
+        if exchanged:
+            order = sorted(range(len(sources)), key=lambda i: (len(self.targets[i]), len(sources[i])))
+            others = dict(zip(order, order[1:] + order[:1], strict=True))
+            sources = [sources[others[i]] for i in range(len(sources))]
+        return measure(
+            self.task,
+            model,
+            sources,
+            self.targets,
+            batch_tokens=self.experiment.training.batch_tokens,
+            device=self.compute.device,
+        )
+
+    def _translate(self, model: Model) -> tuple[float | None, float | None]:
         settings = self.experiment.validation
         n = min(settings.sentences, len(self.sources))
-        if n == 0:
+        if n == 0 or not self.task.metrics:
             return None, None
         decoding = DecodingConfig.model_validate({**self.experiment.decoding.model_dump(), "beam": settings.beam,
                                                   "nbest": 1, "sample": False})  # fmt: skip
@@ -120,10 +135,18 @@ class Validator:
                     "let the word begin with its space"
                 )
             words.append(ids[len(prefix) :])
-        return probe, self.tokenizers.source.encode(probe.source), prefix, words
+        source = self.tokenizers.source.encode(probe.source)
+        for word, ids in zip(probe.words, words, strict=True):
+            (places,) = self.task.batch([source], [prefix + ids], [0])["expected"].lengths.tolist()
+            if places < len(prefix) + len(ids):
+                raise ConfigError(
+                    f"validation.probes: {probe.prefix + word!r} has {len(prefix) + len(ids)} tokens, and on the task "
+                    f'"{self.task.name}" {probe.source!r} has places for {places}: choose an earlier place'
+                )
+        return probe, source, prefix, words
 
     def _probe(
-        self, model: EncoderDecoder, probe: ProbeConfig, source: list[int], prefix: list[int], words: list[list[int]]
+        self, model: Model, probe: ProbeConfig, source: list[int], prefix: list[int], words: list[list[int]]
     ) -> dict[str, float]:
         """P(word | source, prefix): the product over the word's pieces."""
         batch = self.task.batch([source] * len(words), [prefix + word for word in words], range(len(words)))

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from transduce.data.batching import Sampler, batch_statistics, too_long
+from transduce.data.batching import Sampler, batch_statistics, heaviest, too_long
 from transduce.errors import ConfigError, DataError, RunError
 
 LENGTHS = st.lists(st.tuples(st.integers(0, 12), st.integers(0, 12)), min_size=1, max_size=60)
@@ -169,6 +169,31 @@ def test_statistics_by_hand():
 def test_settings_that_cannot_be(settings):
     with pytest.raises(ConfigError, match="expected batch_tokens"):
         Sampler(sides([(1, 1)]), **({"batch_tokens": 9} | settings))
+
+
+def test_the_heaviest_batches_by_hand():
+    # One long source and a hundred pairs of 3 + 1 tokens: five rows of 4 fill 20 places on either side, and the long
+    # row has 19 with one target, but 361 pairs of places.
+    lengths = sides([(18, 1)] + [(3, 3)] * 100)
+    shapes = [(len(batch), lengths["source"][batch].max() + 1) for batch in heaviest(lengths, 20)]
+    assert sorted(shapes) == [(1, 19), (5, 4)]
+    assert [len(batch) for batch in heaviest(sides([(6, 6)] * 3), 50)] == [3], "no more rows than there are"
+
+
+@pytest.mark.parametrize("budget", [61, 211, 4001])
+def test_no_batch_of_an_epoch_is_heavier_than_the_heaviest(budget):
+    lengths = corpus(5000)
+    sampler = Sampler(lengths, batch_tokens=budget)
+
+    def loads(batches):
+        sizes = [[len(batch) * (side[batch].max() + 1) for side in lengths.values()] for batch in batches]
+        pairs = [len(batch) * sum((int(side[batch].max()) + 1) ** 2 for side in lengths.values()) for batch in batches]
+        return np.array([*np.max(sizes, axis=0), np.sum(sizes, axis=1).max(), max(pairs)])
+
+    planned = loads([batch for epoch in range(3) for update in sampler.epoch_plan(epoch) for batch in update])
+    found = heaviest(lengths, budget)
+    assert (planned <= 1.02 * loads(found)).all(), "two lengths may share a batch"
+    assert all(len(batch) * (side[batch].max() + 1) <= budget for batch in found for side in lengths.values())
 
 
 def test_no_examples_and_wrong_weights():

@@ -200,3 +200,30 @@ def test_paths_are_resolved_from_a_base():
 def test_a_builtin_corpus_that_nobody_wired_is_refused():
     with pytest.raises(ConfigError, match="`demo-test` here; known: demo-train"):
         list(read_pairs(CorpusConfig(builtin="demo-test"), builtins={"demo-train": list}))
+
+
+@pytest.mark.parametrize("suffix", ["", ".gz", ".xz"])
+def test_a_text_without_a_translation_is_a_pair_with_itself(tmp_path, suffix):
+    plain = CorpusConfig(text=write(tmp_path / f"t{suffix}", "我爱水课\r\n\nb\u2028c"))
+    assert [*read_pairs(plain)] == [RawPair(s, s, i) for i, s in enumerate(["我爱水课", "", "b\u2028c"], start=1)]
+    assert count_pairs([plain]) == 3 and not plain.has_pairs and plain.name.endswith(f"t{suffix}")
+    with pytest.raises(DataError, match="empty"):
+        [*read_pairs(CorpusConfig(text=write(tmp_path / "none", "")))]
+
+
+@pytest.mark.parametrize("only", ["source", "target"])
+def test_one_side_of_pairs_is_taken_as_texts(tmp_path, only):
+    pairs = aligned(tmp_path)
+    one = pairs.model_copy(update={"only": only})
+    wanted = [pair[only == "target"] for pair in PAIRS]
+    assert texts(one) == [(text, text) for text in wanted]
+    assert pairs.has_pairs and not one.has_pairs and one.name.endswith(f"(only the {only})")
+    alone = CorpusConfig(text=write(tmp_path / "t", "".join(f"{text}\n" for text in wanted)))
+    assert checksum([one]) == checksum([alone]) != checksum([pairs])
+
+
+def test_a_text_has_no_sides(tmp_path):
+    with pytest.raises(ValueError, match="`only` takes one side of pairs; `text` has none"):
+        CorpusConfig(text=tmp_path / "t", only="source")
+    with pytest.raises(ValueError, match="give exactly one of"):
+        CorpusConfig(text=tmp_path / "t", tsv=tmp_path / "t")

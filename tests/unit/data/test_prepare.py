@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, field
 
 import pytest
@@ -142,3 +143,93 @@ def test_builtin_corpora_and_languages(tmp_path):
     )
     assert done.store.ids("source", 1).tolist() == [RESERVED + ord("你")]
     assert "look swapped" in done.report.render()
+
+
+@pytest.fixture
+def unread(monkeypatch):
+    """How often the text is read for its checksum."""
+    calls = []
+    original = prepare_module.checksum
+
+    def counted(corpora, **options):
+        calls.extend(corpora)
+        return original(corpora, **options)
+
+    monkeypatch.setattr(prepare_module, "checksum", counted)
+    return calls
+
+
+def test_text_in_the_cache_is_not_read_again(corpus, tmp_path, unread):
+    corpora, cache = [corpus([("ab", "x"), ("cd", "y")])], tmp_path / "cache"
+    first = prepare(corpora, FilterConfig(), Both(), cache)
+    assert unread == corpora
+    moved = corpora[0].tsv.rename(tmp_path / "b.tsv")
+    # Another place and another weight are nothing that the text depends on; another column is.
+    again = prepare([CorpusConfig(tsv=moved, weight=0.5)], FilterConfig(max_dropped=0.9), Both(), cache)
+    assert unread == corpora
+    assert (again.checksum, again.store.key) == (first.checksum, first.store.key)
+    swapped = CorpusConfig(tsv=moved, source_column=2, target_column=1)
+    assert prepare([swapped], FilterConfig(), Both(), cache).checksum != first.checksum
+    assert unread == [*corpora, swapped]
+
+
+def test_changed_text_is_noticed_though_its_file_looks_the_same(corpus, tmp_path, unread):
+    corpora, cache = [corpus([("ab", "x"), ("cd", "y")])], tmp_path / "cache"
+    first = prepare(corpora, FilterConfig(), Both(), cache)
+    stat = corpora[0].tsv.stat()
+    corpora[0].tsv.write_bytes(corpora[0].tsv.read_bytes().replace(b"cd", b"ce"))
+    os.utime(corpora[0].tsv, ns=(stat.st_atime_ns, stat.st_mtime_ns))
+    changed = prepare(corpora, FilterConfig(), Both(), cache)
+    assert changed.checksum != first.checksum
+    assert changed.store.ids("source", 1).tolist()[-1] == RESERVED + ord("e")
+
+
+def test_a_note_of_the_checksum_that_is_damaged_is_not_believed(corpus, tmp_path, unread):
+    corpora, cache = [corpus([("ab", "x"), ("cd", "y")])], tmp_path / "cache"
+    first = prepare(corpora, FilterConfig(), Both(), cache)
+    note = first.store.folder / "files.txt"
+    files, data, both = note.read_text(encoding="utf-8").split()
+    for damaged in ("", f"{files} {data[::-1]} {both}", f"{files} {data}", "é" * 7):
+        note.write_bytes(damaged.encode("latin-1"))
+        unread.clear()
+        assert prepare(corpora, FilterConfig(), Both(), cache).checksum == first.checksum
+        assert unread == corpora
+
+
+def test_text_that_may_not_be_dropped_is_refused_though_the_cache_has_the_rest(tmp_path):
+    path = tmp_path / "a.tsv"
+    path.write_bytes(b"a\tb\n\xff\tc\nd\te\n")
+    corpora = [CorpusConfig(tsv=path)]
+    prepare(corpora, FilterConfig(invalid_utf8="drop", max_dropped=0.5), Both(), tmp_path / "cache")
+    with pytest.raises(DataError, match="not UTF-8"):
+        prepare(corpora, FilterConfig(max_dropped=0.5), Both(), tmp_path / "cache")
+
+
+def test_the_store_has_the_streams_of_the_task_and_their_lengths_alone_count(corpus, tmp_path):
+    corpora, tokenizers = [corpus([("abcdefg", "xy"), ("a", "xyz"), ("b", "xyzuvw")])], Both()
+    config = FilterConfig(max_length=5, max_dropped=0.5)
+    done = prepare(corpora, config, tokenizers, tmp_path / "cache", streams=("target",))
+    assert done.store.streams == ("target",)
+    assert done.store.lengths("target").tolist() == [2, 3]
+    assert tokenizers.source.calls == []
+    both = prepare(corpora, FilterConfig(max_length=5, max_dropped=0.9), tokenizers, tmp_path / "cache")
+    assert both.store.lengths("target").tolist() == [3] and both.store.folder != done.store.folder
+
+
+def test_a_text_that_is_both_sides_is_told_once(tmp_path):
+    path = tmp_path / "t.txt"
+    path.write_text("ab\ncde\n", encoding="utf-8")
+    done = prepare([CorpusConfig(text=path)], FilterConfig(), Both(), tmp_path / "cache", streams=("target",))
+    lines = done.report.render().splitlines()
+    assert [line for line in lines if "characters" in line] == [
+        "  text characters: shortest 2, median 2, 95 % up to 3, longest 3"
+    ]
+    assert not any("source" in line or "target" in line for line in lines)
+
+
+def test_labels_are_not_called_shifted(corpus, tmp_path):
+    corpora = [corpus([("a" * (1 + i % 7), "xyz"[i % 3] * (1 + i % 5)) for i in range(105)])]
+    for comparable in (True, False):
+        done = prepare(corpora, FilterConfig(), Both(), tmp_path / "cache", comparable=comparable)
+        assert ("shifted" in done.report.render()) == comparable
+        assert any(c["suspicions"] for c in done.report.to_json()["corpora"]) == comparable

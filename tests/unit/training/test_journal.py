@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from transduce.errors import RunError
 from transduce.training.curve import draw_curve
 from transduce.training.journal import Journal, read_journal
 
@@ -65,3 +66,38 @@ def test_the_curve_is_a_picture(journal: Journal, tmp_path: Path, updates: int, 
     draw_curve(journal.path, tmp_path / "curve.png", "añejo")
     content = (tmp_path / "curve.png").read_bytes()
     assert content.startswith(b"\x89PNG\r\n\x1a\n") and len(content) > 1000
+
+
+BAD_LINES = [
+    b"{", b"null", b"[]", b"{}", b'"x"', b"\xff", b"[" * 100_000, b"9" * 5000, b'{"event": 1, "update": 1}',
+    b'{"event": "update", "update": "1"}', b'{"event": "update", "update": 1e300}',
+    b'{"event": "update", "update": true}',
+    b'{"event": "update", "update": 1, "loss": NaN}', b'{"event": "update", "update": 1, "loss": []}',
+    b'{"event": "validation", "update": 1, "loss": 1, "bleu": "x"}',
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("line", BAD_LINES, ids=lambda line: line[:40].decode("latin1"))
+def test_a_line_that_training_does_not_write_is_named_before_training_goes_on(journal: Journal, line: bytes) -> None:
+    journal.write("update", update=1, loss=2.0)
+    journal.path.write_bytes(journal.path.read_bytes() + line + b"\n")
+    for read in (lambda: journal.cut(10**6), lambda: read_journal(journal.path)):
+        with pytest.raises(RunError, match=r"journal\.jsonl, line 2: no line that training writes"):
+            read()
+
+
+def test_what_cannot_be_drawn_is_left_out(journal: Journal, tmp_path: Path) -> None:
+    journal.write("update", update=1)
+    journal.write("update", update=2, loss=1.0)
+    journal.write("validation", update=2, loss=2**53)
+    journal.write("validation", update=2, loss=1.0, bleu=31.0)
+    draw_curve(journal.path, tmp_path / "curve.png", "x")
+    assert (tmp_path / "curve.png").stat().st_size > 1000
+
+
+@pytest.mark.parametrize("title", ["a$b$\\frac", "我爱水课 \U0001f44d", "\x1b[31m\t\u2028", "x" * 60])
+def test_any_name_is_a_title(journal: Journal, tmp_path: Path, title: str) -> None:
+    """No formula, and no warning (here an error) of letters that the font lacks."""
+    journal.write("update", update=1, loss=1.0)
+    draw_curve(journal.path, tmp_path / "curve.png", title)
+    assert (tmp_path / "curve.png").stat().st_size > 1000

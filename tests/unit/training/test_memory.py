@@ -91,7 +91,7 @@ experiment = Experiment.model_validate(settings)
 for count in (1000, 5000):
     texts = sentences(count, seed=5, longest=6)
     texts[0] = " ".join(["red"] * 9)
-    compute = Compute(torch.device("cpu"), "fp32", 1)
+    compute = Compute(torch.device("cpu"), "fp32", 1, 1)
     Validator(HeldOut(texts, texts), copier.tokenizers, Translate(), experiment, compute)(copier.models[0])
     print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
 """

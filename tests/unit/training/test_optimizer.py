@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 import torch
 from torch import Tensor, nn
@@ -42,7 +44,7 @@ def test_going_on_from_stored_state_is_as_if_never_stopped() -> None:
     other = Model("b", "a")
     other.load_state_dict(model.values())
     resumed = build_optimizer(other, config)
-    load_optimizer(other, resumed, stored)
+    load_optimizer(other, resumed, stored, "there")
     for _ in range(2):
         model.update(optimizer, 0.05)
         other.update(resumed, 0.05)
@@ -61,5 +63,31 @@ def test_state_that_does_not_fit_is_refused_by_name(key: str, fault: str) -> Non
         stored[key] = torch.zeros(11)
     else:
         del stored[key]
-    with pytest.raises(RunError, match=f"lacks {key}"):
-        load_optimizer(model, optimizer, stored)
+    with pytest.raises(RunError, match=f"there: .* lacks {key}"):
+        load_optimizer(model, optimizer, stored, "there")
+
+
+@pytest.mark.parametrize("key", ["a/exp_avg", "b/step", "b/exp_avg_sq"])
+@pytest.mark.parametrize("value", [math.nan, math.inf, -1.0])
+def test_values_that_no_training_comes_to_are_refused(key: str, value: float) -> None:
+    """Only the mean of gradients may be below 0."""
+    model = Model("a", "b")
+    optimizer = build_optimizer(model, TrainingConfig())
+    model.update(optimizer, 0.1)
+    stored = optimizer_tensors(model, optimizer)
+    stored[key] = torch.full_like(stored[key], value)
+    if key == "a/exp_avg" and value == -1.0:
+        load_optimizer(model, optimizer, stored, "there")
+        return
+    with pytest.raises(RunError, match=f"there: .* values in {key}"):
+        load_optimizer(model, optimizer, stored, "there")
+
+
+def test_moments_of_another_type_are_refused() -> None:
+    model = Model("a", "b")
+    optimizer = build_optimizer(model, TrainingConfig())
+    model.update(optimizer, 0.1)
+    stored = optimizer_tensors(model, optimizer)
+    stored["a/exp_avg"] = stored["a/exp_avg"].double()
+    with pytest.raises(RunError, match=r"there: .* lacks a/exp_avg"):
+        load_optimizer(model, optimizer, stored, "there")

@@ -27,6 +27,20 @@ def test_fields_of_another_version_are_refused() -> None:
             TrainingState.from_json(wrong, "there")
 
 
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("update", -1), ("update", 1.0), ("update", "1"), ("update", None), ("update", True), ("update", 10**31),
+        ("epoch", [1]), ("flops", float("nan")), ("seconds", float("inf")), ("seconds", -0.5), ("best", float("nan")),
+        ("best", "x"), ("regular", 1), ("finished", None), ("journal_bytes", -1), ("journal_bytes", "x" * 10_000),
+    ],
+)  # fmt: skip
+def test_values_that_no_training_comes_to_are_refused(name: str, value: object) -> None:
+    with pytest.raises(RunError, match=rf"there: state\.json has {name} = ") as caught:
+        TrainingState.from_json({**TrainingState().to_json(), name: value}, "there")
+    assert len(str(caught.value)) < 300
+
+
 def judged(losses: list[float], min_change: float) -> tuple[list[bool], list[int]]:
     state = TrainingState()
     improved, stale = [], []

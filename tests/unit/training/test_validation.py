@@ -21,7 +21,7 @@ from transduce.translator import Translator
 
 pytestmark = pytest.mark.usefixtures("unchecked_shapes")
 
-CPU = Compute(torch.device("cpu"), "fp32", 1)
+CPU = Compute(torch.device("cpu"), "fp32", 1, 1)
 
 
 @pytest.fixture(scope="module")
@@ -99,4 +99,7 @@ def test_what_is_raised() -> None:
     assert [found.goodness(by) for by in ("loss", "bleu", "chrf")] == [-2.5, 11.0, 13.0]
     with pytest.raises(ConfigError, match=r"set validation\.sentences above 0"):
         Validation(loss=2.5).goodness("bleu")
-    assert found.to_json() == {"loss": 2.5, "bleu": 11.0, "chrf": 13.0, "probes": [], "perplexity": math.exp(2.5)}
+    assert found.to_json() == {
+        "loss": 2.5, "bleu": 11.0, "chrf": 13.0, "accuracy": None, "probes": [], "source_gain": None,
+        "perplexity": math.exp(2.5),
+    }  # fmt: skip
