@@ -7,7 +7,14 @@ from collections.abc import Callable
 import pytest
 import torch
 
-from transduce.models import ModelConfig, RnnSearchConfig, Seq2SeqConfig, TransformerConfig
+from transduce.models import (
+    ByteNetConfig,
+    ConvS2SConfig,
+    ModelConfig,
+    RnnSearchConfig,
+    Seq2SeqConfig,
+    TransformerConfig,
+)
 from transduce.models.contract import EncoderDecoder
 from transduce.search import DecodingConfig
 from transduce.tasks.translate import Translate
@@ -24,6 +31,8 @@ LEARNERS: dict[str, ModelConfig] = {
     "transformer": TransformerConfig(encoder_layers=1, decoder_layers=1, d_model=64, d_ff=128, heads=4, dropout=0.0),
     "rnn-search": RnnSearchConfig(d_model=32),
     "seq2seq": Seq2SeqConfig(layers=1, d_model=128),
+    "convs2s": ConvS2SConfig(encoder_layers=2, decoder_layers=2, d_model=64, dropout=0.0, max_positions=16),
+    "bytenet": ByteNetConfig(encoder_layers=3, decoder_layers=3, d_model=64),
 }
 
 

@@ -21,9 +21,10 @@ def test_every_model_of_the_union_is_tested() -> None:
 
 def test_names_are_distinct_and_every_capability_is_known() -> None:
     assert len({v.name for v in VARIATIONS}) == len(VARIATIONS)
-    assert set(having("encoder-decoder")) == set(VARIATIONS)
+    offers = ("encoder-decoder", "labeller", "language-model", "answerer")
+    assert {v for name in offers for v in having(name)} == set(VARIATIONS)
     assert {c for v in VARIATIONS for c in v.config.capabilities} == {
-        "encoder-decoder", "cross-attention", "recurrent",
+        "encoder-decoder", "labeller", "encoder", "language-model", "answerer", "cross-attention", "recurrent",
     }  # fmt: skip
 
 
@@ -32,7 +33,8 @@ def test_settings_answer_as_their_model_does(variation: Variation) -> None:
     model = variation.build()
     assert variation.config.capabilities == model.capabilities
     assert variation.config.longest == model.max_positions
-    assert variation.config.needs_joint_vocabulary == (model.source_embedding is model.target_embedding)
+    assert variation.config.needs_joint_vocabulary == (model.source_embedding.weight is model.projection)
+    assert model.projection.shape == (model.vocabulary, model.d_model)
     assert model.source_embedding.weight.shape == (SOURCE_VOCABULARY, model.d_model)
     assert 0 < variation.config.activation_floats(5) <= variation.config.activation_floats(7)
 

@@ -12,7 +12,19 @@ import torch
 from torch import nn
 
 from transduce.data.batch import Stream
-from transduce.models import ModelConfig, RnnSearchConfig, Seq2SeqConfig, TransformerConfig
+from transduce.models import (
+    BertConfig,
+    ByteNetConfig,
+    ConvS2SConfig,
+    FeedForwardConfig,
+    GptConfig,
+    MemoryNetworkConfig,
+    ModelConfig,
+    RnnConfig,
+    RnnSearchConfig,
+    Seq2SeqConfig,
+    TransformerConfig,
+)
 from transduce.text.specials import BOS, RESERVED
 
 # A different prime for each axis, so that a swapped axis cannot hide.
@@ -57,6 +69,41 @@ def _rnn_search(name: str, **changes: Any) -> Variation:
     return Variation(name, RnnSearchConfig(**{"d_model": 14, **changes}))
 
 
+def _convs2s(name: str, **changes: Any) -> Variation:
+    sizes = {"encoder_layers": 2, "decoder_layers": 3, "d_model": 13, "dropout": 0.0, "max_positions": POSITIONS}
+    return Variation(name, ConvS2SConfig(**{**sizes, **changes}))
+
+
+def _bytenet(name: str, **changes: Any) -> Variation:
+    sizes = {"encoder_layers": 4, "decoder_layers": 4, "d_model": 26, "max_dilation": 4}
+    return Variation(name, ByteNetConfig(**{**sizes, **changes}))
+
+
+def _rnn(name: str, **changes: Any) -> Variation:
+    return Variation(name, RnnConfig(**{"d_model": 13, **changes}))
+
+
+def _feed_forward(name: str, **changes: Any) -> Variation:
+    sizes = {"d_model": 13, "d_ff": 29, "max_positions": POSITIONS}
+    return Variation(name, FeedForwardConfig(**{**sizes, **changes}))
+
+
+HALF = {"layers": 2, "d_model": 26, "d_ff": 29, "heads": 2, "dropout": 0.0, "attention_dropout": 0.0,
+        "max_positions": POSITIONS}  # fmt: skip
+
+
+def _bert(name: str, **changes: Any) -> Variation:
+    return Variation(name, BertConfig(**{**HALF, **changes}))
+
+
+def _gpt(name: str, **changes: Any) -> Variation:
+    return Variation(name, GptConfig(**{**HALF, **changes}))
+
+
+def _memory_network(name: str, **changes: Any) -> Variation:
+    return Variation(name, MemoryNetworkConfig(**{"d_model": 13, **changes}))
+
+
 VARIATIONS = (
     _transformer("transformer"),
     _transformer("pre-norm", norm="pre"),
@@ -78,6 +125,24 @@ VARIATIONS = (
     _rnn_search("rnn-search"),
     _rnn_search("rnn-search-dot", cell="lstm", layers=2, attention="dot", tie="all"),
     _rnn_search("rnn-search-general", cell="rnn", layers=2, attention="general", tie="target"),
+    _convs2s("convs2s"),
+    _convs2s("convs2s-wide-kernel", kernel=5, encoder_layers=1, decoder_layers=3, positions="sinusoidal", tie="target"),
+    _convs2s("convs2s-no-positions", positions="none", tie="all"),
+    _bytenet("bytenet"),
+    _bytenet("bytenet-stretched", encoder_layers=2, kernel=5, max_dilation=2, stretch=1.7, tie="target"),
+    _bytenet("bytenet-tied", decoder_layers=2, stretch=1.0, tie="all"),
+    _feed_forward("feed-forward-mean", input="mean"),
+    _feed_forward("feed-forward-concat", input="concat"),
+    _feed_forward("feed-forward-tied", input="concat", tie="all"),
+    _rnn("rnn"),
+    _rnn("rnn-lstm", cell="lstm", layers=2),
+    _rnn("rnn-gru-tied", cell="gru", tie="all"),
+    _bert("bert"),
+    _bert("bert-untied", layers=1, heads=1, d_model=19, tie="none"),
+    _gpt("gpt"),
+    _gpt("gpt-three-layers", layers=3, d_model=22),
+    _memory_network("memory-network"),
+    _memory_network("memory-network-one-hop", hops=1, sentence="bag", memories=2),
 )
 
 
@@ -115,6 +180,8 @@ def random_text(vocabulary: int, length: int) -> list[int]:
 
 def teacher_forced(model: Any, given: Example) -> torch.Tensor:
     """Logits [b t v] in one pass."""
+    if "language-model" in model.capabilities:
+        return model(given.previous)
     return model(given.source.ids, given.source.lengths, given.previous)
 
 

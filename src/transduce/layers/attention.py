@@ -8,6 +8,7 @@ import torch.nn.functional as F
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
+from transduce.acceleration.linear import linear
 from transduce.errors import ConfigError
 from transduce.layers.dropout import dropout
 from transduce.layers.initialise import glorot_uniform, zeros
@@ -84,12 +85,13 @@ class MultiHeadAttention(nn.Module):
 
     def queries(self, x: Float[Tensor, "b t d"]) -> Float[Tensor, "b h t k"]:
         n = self.widths[0]
-        return self._split(F.linear(x, self.W_qkv.weight[:n], self.W_qkv.bias[:n]))
+        return self._split(linear(x, self.W_qkv.weight, self.W_qkv.bias, slice(n)))
 
     def keys_values(self, memory: Float[Tensor, "b s d"]) -> tuple[Tensor, Tensor]:
         """Keys [b h s d_k] and values [b h s d_v] of another sequence: made once per sentence in decoding."""
         n = self.widths[0]
-        k, v = F.linear(memory, self.W_qkv.weight[n:], self.W_qkv.bias[n:]).split(self.widths[1:], dim=-1)
+        made = linear(memory, self.W_qkv.weight, self.W_qkv.bias, slice(n, None))
+        k, v = made.split(self.widths[1:], dim=-1)
         return self._split(k), self._split(v)
 
     def attend(
@@ -136,4 +138,5 @@ class MultiHeadAttention(nn.Module):
         return self.attend(q, k, v, mask, causal=causal)
 
     def _split(self, x: Float[Tensor, "b t hk"]) -> Float[Tensor, "b h t k"]:
-        return x.unflatten(-1, (self.heads, -1)).transpose(1, 2)
+        rows, length, _ = x.shape
+        return x.view(rows, length, self.heads, -1).transpose(1, 2)

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from transduce.layers.attention import MultiHeadAttention
 from transduce.layers.feed_forward import Activation, FeedForward
+from transduce.layers.grid import Past
 from transduce.layers.residual import Norm, Residual
 
 
@@ -88,8 +89,8 @@ def _residual(sizes: BlockSizes, name: str) -> Residual:
     )
 
 
-class EncoderLayer(nn.Module):
-    """Figure 1, left: self-attention, then feed-forward, each wrapped in a residual."""
+class SelfAttentionLayer(nn.Module):
+    """Self-attention, then feed-forward, each wrapped in a residual; how they are used is for the kinds of layer."""
 
     def __init__(self, sizes: BlockSizes, name: str) -> None:
         super().__init__()
@@ -99,6 +100,10 @@ class EncoderLayer(nn.Module):
         )
         self.residual_self = _residual(sizes, f"{name}.self.residual")
         self.residual_feed_forward = _residual(sizes, f"{name}.feed_forward.residual")
+
+
+class EncoderLayer(SelfAttentionLayer):
+    """Figure 1, left: every position sees every other."""
 
     def forward(self, x: Float[Tensor, "b s d"], mask: Bool[Tensor, "..."] | None) -> Float[Tensor, "b s d"]:
         x = self.residual_self(x, partial(self.self_attention, mask=mask))
@@ -128,16 +133,21 @@ class DecoderLayer(nn.Module):
         return self.residual_feed_forward(x, self.feed_forward)
 
     def step(
-        self, x: Float[Tensor, "r 1 d"], cache: Cache, memory: KeyValues, mask: Bool[Tensor, "..."] | None
-    ) -> tuple[Float[Tensor, "r 1 d"], Cache]:
-        """One target position, with the keys and values of the earlier ones from the cache."""
+        self,
+        x: Float[Tensor, "b n d"],
+        past: Past,
+        seen: Bool[Tensor, "b 1 n p"] | None,
+        memory: KeyValues,
+        mask: Bool[Tensor, "..."] | None,
+    ) -> tuple[Float[Tensor, "b n d"], Past]:
+        """One target position of n hypotheses a sentence; `seen` tells each its own of the tokens so far, this one
+        included."""
 
         def attend_to_past(y: Tensor) -> Tensor:
-            nonlocal cache
+            nonlocal past
             q, k, v = self.self_attention.project(y)
-            cache = cache.append(k, v)
-            past = cache.so_far()
-            return self.self_attention.attend(q, past.keys, past.values)
+            past = past.append(k, v)
+            return self.self_attention.attend(q, past.keys, past.values, seen)
 
         def attend_to_memory(y: Tensor) -> Tensor:
             q = self.cross_attention.queries(y)
@@ -145,4 +155,4 @@ class DecoderLayer(nn.Module):
 
         x = self.residual_self(x, attend_to_past)
         x = self.residual_cross(x, attend_to_memory)
-        return self.residual_feed_forward(x, self.feed_forward), cache
+        return self.residual_feed_forward(x, self.feed_forward), past

@@ -7,7 +7,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 _STEPS = 1 << 16
-"""The rate is a whole number of these: 0.1 is 0.10000610 and its factor made to fit, so that the mean stays exact."""
+"""The rate is met to one of these parts."""
 
 
 def dropout(x: Tensor, rate: float, training: bool) -> Tensor:
@@ -20,7 +20,6 @@ def dropout(x: Tensor, rate: float, training: bool) -> Tensor:
         return x
     if x.device.type != "cpu":
         return F.dropout(x, rate)
-    dropped = round(rate * _STEPS)
     draws = torch.empty((x.numel() + 3) // 4, dtype=torch.int64).random_(-(2**63), None)
-    kept = (draws.view(torch.int16)[: x.numel()] >= dropped - _STEPS // 2).view(x.shape)
-    return x * kept.to(x.dtype).mul_(_STEPS / max(1, _STEPS - dropped))
+    kept = (draws.view(torch.int16)[: x.numel()] >= round(rate * _STEPS) - _STEPS // 2).view(x.shape)
+    return x * kept.to(x.dtype).mul_(1 / (1 - rate))

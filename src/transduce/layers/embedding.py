@@ -17,16 +17,16 @@ Tie = Literal["all", "target", "none"]
 
 
 class Embedding(nn.Module):
-    """A vector per token, multiplied by √d_model.
+    """A vector per token, multiplied by √d_model unless `scaled` is false (BERT, GPT).
 
     The weights start from N(0, 1/d_model), so that the scaled vectors have unit variance like the
     position vectors' order of magnitude, and the same matrix gives logits of unit variance as the
     output projection (the paper doesn't say how they start; the authors' own code does this).
     """
 
-    def __init__(self, vocabulary: int, d_model: int) -> None:
+    def __init__(self, vocabulary: int, d_model: int, *, scaled: bool = True) -> None:
         super().__init__()
-        self.scale = math.sqrt(d_model)
+        self.scale = math.sqrt(d_model) if scaled else 1.0
         self.weight = nn.Parameter(nn.init.normal_(torch.empty(vocabulary, d_model), std=d_model**-0.5))
 
     def forward(self, ids: Int[Tensor, "b t"]) -> Float[Tensor, "b t d"]:

@@ -1,13 +1,52 @@
 """The models, each one file with its config; their configs form the union `ModelConfig`, told apart by `kind`."""
 
-from typing import Annotated
+from typing import Annotated, get_args
 
 from pydantic import Field
 
+from transduce.models.bert import BertConfig
+from transduce.models.bytenet import ByteNetConfig
+from transduce.models.convs2s import ConvS2SConfig
+from transduce.models.feed_forward import FeedForwardConfig
+from transduce.models.gpt import GptConfig
+from transduce.models.memory_network import MemoryNetworkConfig
+from transduce.models.rnn import RnnConfig
 from transduce.models.rnn_search import RnnSearchConfig
 from transduce.models.seq2seq import Seq2SeqConfig
 from transduce.models.transformer import TransformerConfig
 
-ModelConfig = Annotated[TransformerConfig | Seq2SeqConfig | RnnSearchConfig, Field(discriminator="kind")]
+ModelConfig = Annotated[
+    TransformerConfig
+    | Seq2SeqConfig
+    | RnnSearchConfig
+    | ConvS2SConfig
+    | ByteNetConfig
+    | FeedForwardConfig
+    | RnnConfig
+    | MemoryNetworkConfig
+    | BertConfig
+    | GptConfig,
+    Field(discriminator="kind"),
+]
 
-__all__ = ["ModelConfig", "RnnSearchConfig", "Seq2SeqConfig", "TransformerConfig"]
+
+def kinds_with(capability: str) -> list[str]:
+    """The models that declare a capability, by `kind`."""
+    configs = (config() for config in get_args(get_args(ModelConfig)[0]))
+    return [config.kind for config in configs if capability in config.capabilities]
+
+
+__all__ = [
+    "BertConfig",
+    "ByteNetConfig",
+    "ConvS2SConfig",
+    "FeedForwardConfig",
+    "GptConfig",
+    "MemoryNetworkConfig",
+    "ModelConfig",
+    "RnnConfig",
+    "RnnSearchConfig",
+    "Seq2SeqConfig",
+    "TransformerConfig",
+    "kinds_with",
+]

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from transduce.layers.additive_attention import Score, SourceAttention
 from transduce.layers.dropout import dropout
-from transduce.layers.embedding import Embedding, Tie, build_embeddings
+from transduce.layers.embedding import Embedding, build_embeddings
 from transduce.layers.initialise import glorot_uniform, zeros
 from transduce.layers.masks import padding_mask
 from transduce.layers.recurrent import Bidirectional, Cell, RecurrentStack
@@ -35,16 +35,10 @@ class RnnSearchConfig(ModelSettings):
     """additive (v · tanh(W s + U h)), dot (s · h) or general (s · W h)."""
     dropout: float = Field(0.0, ge=0, lt=1)
     """Dropout on embeddings, between layers and before the projection; none within a recurrence."""
-    tie: Tie = "none"
-    """One matrix for both embeddings and the projection (all), for the target's two (target), or none shared."""
 
     @property
     def capabilities(self) -> frozenset[str]:
         return RnnSearch.capabilities
-
-    @property
-    def needs_joint_vocabulary(self) -> bool:
-        return self.tie == "all"
 
     @property
     def longest(self) -> int | None:

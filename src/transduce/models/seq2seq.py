@@ -10,7 +10,7 @@ from pydantic import Field
 from torch import Tensor
 
 from transduce.layers.dropout import dropout
-from transduce.layers.embedding import Embedding, Tie, build_embeddings
+from transduce.layers.embedding import Embedding, build_embeddings
 from transduce.layers.recurrent import Cell, RecurrentStack, reverse
 from transduce.layers.tap import tap
 from transduce.models.contract import EncoderDecoder, ModelSettings
@@ -31,16 +31,10 @@ class Seq2SeqConfig(ModelSettings):
     """Dropout on embeddings and on each layer's output; none within a recurrence."""
     reverse_source: bool = True
     """Read the source from its end to its beginning, so that its first words are near the output's first."""
-    tie: Tie = "none"
-    """One matrix for both embeddings and the projection (all), for the target's two (target), or none shared."""
 
     @property
     def capabilities(self) -> frozenset[str]:
         return Seq2Seq.capabilities
-
-    @property
-    def needs_joint_vocabulary(self) -> bool:
-        return self.tie == "all"
 
     @property
     def longest(self) -> int | None:

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
+import torch
 from jaxtyping import Bool, Float, Int
 from pydantic import Field, model_validator
 from torch import Tensor, nn
 
-from transduce.layers.blocks import BlockSizes, Cache, DecoderLayer, EncoderLayer, KeyValues
+from transduce.layers.blocks import BlockSizes, DecoderLayer, EncoderLayer, KeyValues
 from transduce.layers.dropout import dropout
 from transduce.layers.embedding import Tie, build_embeddings
 from transduce.layers.feed_forward import Activation
+from transduce.layers.grid import Grid, Past
 from transduce.layers.masks import padding_mask
 from transduce.layers.position import Positions, build_positions
 from transduce.layers.residual import Norm
@@ -70,10 +72,6 @@ class TransformerConfig(ModelSettings):
         return Transformer.capabilities
 
     @property
-    def needs_joint_vocabulary(self) -> bool:
-        return self.tie == "all"
-
-    @property
     def longest(self) -> int | None:
         return self.max_positions if self.positions == "learned" else None
 
@@ -100,17 +98,26 @@ class TransformerMemory:
 
 @dataclass(frozen=True, slots=True)
 class TransformerState:
-    """Per decoder layer: keys and values of the memory, made once, and of the tokens so far."""
+    """Per decoder layer: keys and values of the memory, made once, and of the tokens so far; both by sentence."""
 
     memory: tuple[KeyValues, ...]
-    mask: Bool[Tensor, "r 1 1 s"] | None
-    caches: tuple[Cache, ...]
+    mask: Bool[Tensor, "b 1 1 s"] | None
+    pasts: tuple[Past, ...]
+    grid: Grid
+    """Where each row stands, and what it sees of its sentence's tokens."""
+    steps: int = 0
 
     def select(self, rows: Int[Tensor, "n"]) -> TransformerState:
+        grid, kept = self.grid.select(rows.cpu().numpy())
+        if kept is None:
+            return replace(self, grid=grid)
+        sentences = torch.from_numpy(kept).to(rows.device)
         return TransformerState(
-            tuple(part.select(rows) for part in self.memory),
-            None if self.mask is None else self.mask.index_select(0, rows),
-            tuple(cache.select(rows) for cache in self.caches),
+            tuple(part.select(sentences) for part in self.memory),
+            None if self.mask is None else self.mask.index_select(0, sentences),
+            tuple(past.select(sentences) for past in self.pasts),
+            grid,
+            self.steps,
         )
 
 
@@ -156,21 +163,23 @@ class Transformer(EncoderDecoder):
             KeyValues(*layer.cross_attention.keys_values(memory.states))  # type: ignore[operator, union-attr]
             for layer in self.decoder
         )
-        caches = tuple(Cache.allocate(part.keys, part.values, capacity) for part in keys_values)
-        return TransformerState(keys_values, memory.mask, caches)
+        pasts = tuple(Past.start(part.keys, part.values) for part in keys_values)
+        return TransformerState(keys_values, memory.mask, pasts, Grid.start(len(memory.states)))
 
     def step(
         self, previous: Int[Tensor, "r"], state: TransformerState
     ) -> tuple[Float[Tensor, "r v"], TransformerState]:
-        """One token further. Writes into the state's caches, so a state is stepped once."""
-        x = self._embed(self.target_embedding, previous[:, None], "decoder", start=state.caches[0].filled)
-        caches = []
+        """One token further."""
+        grid = state.grid.grow(state.pasts[0].seen, previous.device)
+        x = self._embed(self.target_embedding, grid.spread(previous)[:, None], "decoder", start=state.steps)
+        x, seen = x.view(grid.sentences, grid.width, -1), grid.mask()
+        pasts = []
         for i, layer in enumerate(self.decoder):
-            x, cache = layer.step(x, state.caches[i], state.memory[i], state.mask)  # type: ignore[operator]
-            caches.append(cache)
+            x, past = layer.step(x, state.pasts[i], seen, state.memory[i], state.mask)  # type: ignore[operator]
+            pasts.append(past)
             x = tap(f"decoder.{i}.output", x)
-        logits = self.project(tap("decoder.output", self.decoder_norm(x))[:, 0])
-        return logits, TransformerState(state.memory, state.mask, tuple(caches))
+        logits = self.project(grid.gather(tap("decoder.output", self.decoder_norm(x))))
+        return logits, replace(state, pasts=tuple(pasts), grid=grid, steps=state.steps + 1)
 
     def _embed(
         self, embedding: nn.Module, ids: Int[Tensor, "b t"], side: str, start: int = 0

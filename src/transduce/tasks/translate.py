@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import torch
 from jaxtyping import Float
+from numpy.typing import NDArray
 from torch import Tensor
 
 from transduce.data.batch import Batch, Stream
@@ -14,30 +16,22 @@ from transduce.data.store import Store
 from transduce.models.contract import EncoderDecoder, StepModel
 from transduce.search.config import DecodingConfig
 from transduce.search.decoding import search
+from transduce.search.ensemble import Ensemble
 from transduce.search.hypothesis import Hypothesis
-from transduce.tasks.losses import label_smoothed_cross_entropy
+from transduce.tasks.task import NOTHING, Cost, Ids, Task, by_length, how_searched
 from transduce.text.specials import BOS, EOS
 
-NOTHING = Hypothesis(ids=(), score=0.0, log_probability=0.0, token_log_probabilities=(), finished=True)
-"""The output for a source without tokens."""
 
-
-class Translate:
+class Translate(Task[EncoderDecoder]):
     """Source and target streams; teacher forcing with the target shifted right (3.1)."""
 
-    streams = ("source", "target")
+    name = "translate"
+    needs = "encoder-decoder"
+    marks = 1
+    decoding = frozenset(DecodingConfig.model_fields)
 
-    def collate(self, store: Store, examples: Iterable[int]) -> Batch:
+    def batch(self, sources: Sequence[Ids], targets: Sequence[Ids], examples: Sequence[int], draw: int = 0) -> Batch:
         """Streams of a batch: `source` and `expected` end in EOS, `previous` begins with BOS."""
-        rows = [int(i) for i in examples]
-        return self.batch([store.ids("source", i) for i in rows], [store.ids("target", i) for i in rows], rows)
-
-    def batch(
-        self,
-        sources: Sequence[Sequence[int] | np.ndarray],
-        targets: Sequence[Sequence[int] | np.ndarray],
-        examples: Sequence[int],
-    ) -> Batch:
         streams = {
             "source": Stream.pad([[*source, EOS] for source in sources]),
             "previous": Stream.pad([[BOS, *target] for target in targets]),
@@ -45,25 +39,16 @@ class Translate:
         }
         return Batch(streams, tuple(examples))
 
-    def tokens(self, store: Store, examples: np.ndarray) -> int:
-        """Target tokens that the loss of these examples is the sum over, end marks included."""
-        return int(store.lengths("target")[examples].sum()) + len(examples)
+    def tokens(self, store: Store, examples: NDArray[np.int64]) -> tuple[int, int]:
+        source, target = (int(store.lengths(name)[examples].sum()) + len(examples) for name in self.streams)
+        return source, target
 
-    def loss(self, model: EncoderDecoder, batch: Batch, smoothing: float) -> Float[Tensor, ""]:
-        """Cross entropy in nats, summed over the target tokens of the batch."""
+    def hidden(self, model: EncoderDecoder, batch: Batch) -> Float[Tensor, "b t d"]:
         memory = model.encode(batch["source"].ids, batch["source"].lengths)
-        hidden = model.hidden(batch["previous"].ids, memory)
-        return label_smoothed_cross_entropy(
-            hidden.flatten(0, 1), model.projection, batch["expected"].ids.flatten(), smoothing
-        )
+        return model.hidden(batch["previous"].ids, memory)
 
-    def token_log_probabilities(self, model: EncoderDecoder, batch: Batch) -> list[list[float]]:
-        """log p of each expected token given those before it, per row, end mark included."""
-        source, previous, expected = batch["source"], batch["previous"], batch["expected"]
-        with torch.inference_mode():
-            logits = model(source.ids, source.lengths, previous.ids).float()
-            chosen = logits.log_softmax(-1).gather(-1, expected.ids[..., None])[..., 0]
-        return [row[:n].tolist() for row, n in zip(chosen.cpu(), expected.lengths.tolist(), strict=True)]
+    def ensemble(self, models: Sequence[EncoderDecoder]) -> Ensemble:
+        return Ensemble(models)
 
     def decode(
         self,
@@ -76,17 +61,10 @@ class Translate:
         prefixes: Sequence[Sequence[int]] | None = None,
         sentence_ids: Sequence[int] | None = None,
     ) -> list[list[Hypothesis]]:
-        """n-best hypotheses per source, in the order given, whatever shares a batch.
-
-        Sentences of like length are decoded together, at most `batch_tokens` padded source tokens times
-        the beam. A source without tokens has one empty hypothesis; the model is not asked.
-        """
+        """As any task does; at most `batch_tokens` padded source tokens times the beam are decoded together."""
         results: list[list[Hypothesis]] = [[NOTHING] for _ in sources]
-        order = sorted((i for i, source in enumerate(sources) if source), key=lambda i: -len(sources[i]))
         ids = range(len(sources)) if sentence_ids is None else sentence_ids
-        while order:
-            rows = max(1, batch_tokens // ((len(sources[order[0]]) + 1) * config.beam))
-            chunk, order = order[:rows], order[rows:]
+        for chunk in by_length(sources, lambda longest: batch_tokens // ((longest + 1) * config.beam)):
             stream = Stream.pad([[*sources[i], EOS] for i in chunk]).to(device)
             found = search(
                 model,
@@ -99,3 +77,9 @@ class Translate:
             for i, hypotheses in zip(chunk, found, strict=True):
                 results[i] = hypotheses
         return results
+
+    def describe(self, config: DecodingConfig) -> str:
+        return how_searched(config)
+
+    def cost(self, lengths: Mapping[str, NDArray[np.integer[Any]]]) -> Cost | None:
+        return None

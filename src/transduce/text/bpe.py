@@ -24,6 +24,9 @@ learning from one word of 100,000 letters would take a minute."""
 LEAST_PAIRS = 2
 """Occurrences below which a pair is not merged: one seen once says nothing about the language."""
 
+LEARNED_BYTES = 12 * 2**20
+"""Length of all distinct words that may be learned from: the library takes about 110 times as much memory."""
+
 _BYTES = range(256)
 _VISIBLE = frozenset((*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)))
 _HIDDEN = [byte for byte in _BYTES if byte not in _VISIBLE]
@@ -65,6 +68,15 @@ class ByteBPE(Vocabulary):
         library.train_from_iterator(parts, trainer)
         merges = json.loads(library.to_str())["model"]["merges"]
         return cls([(left, right) for left, right in merges], split_han=split_han)
+
+    @staticmethod
+    def capacity(texts: Sequence[str], *, split_han: bool) -> float:
+        """About how many texts like these have `LEARNED_BYTES` of distinct words; more rather than fewer words are
+        expected, as those that a text brings become fewer."""
+        cut = _pre_tokenizer(split_han)
+        halves = texts[::2], texts[1::2]
+        known, words = ({word for text in half for word, _ in cut.pre_tokenize_str(text)} for half in halves)
+        return LEARNED_BYTES * len(halves[1]) / max(1, sum(map(len, words - known)))
 
     def encode(self, text: str) -> list[int]:
         return list(self._library.encode(text, add_special_tokens=False).ids)

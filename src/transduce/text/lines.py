@@ -167,6 +167,11 @@ def split_text(text: str) -> list[tuple[str, str]]:
     return [(match[1], match[2]) for match in _LINE.finditer(text) if match[0]]
 
 
+def has_letter(text: str) -> bool:
+    """Whether a text holds a letter of any script; digits, signs and emoji are none."""
+    return any(map(str.isalpha, text))
+
+
 def safe(text: str) -> str:
     """The text with U+FFFD for lone surrogates, which no encoding can hold; as long as before."""
     try:

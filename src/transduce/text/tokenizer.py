@@ -21,13 +21,20 @@ UNKNOWN_MARK = "⁇"
 """What stands in output for a piece that the vocabulary lacks (U+2047)."""
 
 
+Kind = Literal["bpe", "character", "word", "sentences", "pieces", "line"]
+
+
 class TokenizerConfig(Config):
     """How text becomes ids. Trained in the run, on its training text."""
 
-    kind: Literal["bpe", "character", "word", "pieces"] = "bpe"
+    kind: Kind = "bpe"
     """`bpe`: byte pair encoding over bytes, lossless for any Unicode text; `character`: each character;
-    `word`: words of text that was segmented beforehand, split at spaces; `pieces`: ready-made BPE with
-    `@@ ` after each piece that goes on, split at spaces and joined on output. Default `bpe`."""
+    `word`: words of text that was segmented beforehand, split at spaces; `sentences`: the same, where the word
+    `.` ends a sentence; `pieces`: ready-made BPE with
+    `@@ ` after each piece that goes on, split at spaces and joined on output; `line`: whole lines, such as
+    labels, of which there may be fewer than `vocabulary`. Default `bpe`."""
+    target_kind: Kind | None = None
+    """The target's kind where it is another than the source's, which needs `joint = false`."""
     joint: bool = True
     """One vocabulary for both sides (paper 5.1), or one for each. Default true."""
     vocabulary: int = Field(8000, gt=RESERVED, le=MOST_PIECES)
@@ -45,16 +52,30 @@ class TokenizerConfig(Config):
     """Occurrences that a character, word or ready-made piece needs to enter the vocabulary (`bpe` has
     its own rule: a pair needs two). Default 1."""
 
+    def of(self, side: str) -> TokenizerConfig:
+        """The settings of one side: joint, source or target."""
+        own = self.target_kind if side == "target" else None
+        return self.model_copy(update={"kind": own or self.kind})
+
+    @model_validator(mode="after")
+    def _target_kind_is_its_own(self) -> Self:
+        if self.target_kind is not None and self.joint:
+            raise ValueError(
+                f'tokenizer.target_kind = "{self.target_kind}" needs a vocabulary of its own: set tokenizer.joint = '
+                "false, or leave it out"
+            )
+        return self
+
     @model_validator(mode="after")
     def _fits_kind(self) -> Self:
-        if self.kind == "bpe" and self.vocabulary <= RESERVED + 256:
+        if "bpe" in (self.kind, self.target_kind) and self.vocabulary <= RESERVED + 256:
             raise ValueError(
                 f"tokenizer.vocabulary = {self.vocabulary}: byte-level BPE needs more than "
                 f"{RESERVED + 256} ({RESERVED} reserved ids and 256 bytes)"
             )
-        if self.kind != "bpe" and self.split_han:
+        if "bpe" not in (self.kind, self.target_kind) and self.split_han:
             raise ValueError(f'tokenizer.split_han is for kind = "bpe"; with "{self.kind}" leave it false')
-        if self.kind == "bpe" and self.minimum_count != 1:
+        if self.kind == "bpe" and self.target_kind in (None, "bpe") and self.minimum_count != 1:
             raise ValueError('tokenizer.minimum_count is for character, word and pieces; with kind = "bpe" leave it 1')
         return self
 
@@ -96,7 +117,7 @@ class Tokenizer:
             vocabulary = PieceVocabulary.train(
                 config.kind, clean, size=config.vocabulary, minimum_count=config.minimum_count
             )
-        if vocabulary.size < config.vocabulary and config.if_too_large == "stop":
+        if vocabulary.size < config.vocabulary and config.if_too_large == "stop" and config.kind != "line":
             raise _too_large(config, vocabulary.size, side)
         return cls(vocabulary, config)
 

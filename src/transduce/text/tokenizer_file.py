@@ -21,7 +21,15 @@ from transduce.errors import RunError
 from transduce.text.bpe import ALPHABET, ByteBPE, piece_bytes
 from transduce.text.lines import safe
 from transduce.text.tokenizer import TokenizerConfig
-from transduce.text.vocabulary import FORBIDDEN, LONGEST_PIECE, MOST_PIECES, PieceVocabulary, Vocabulary, readable
+from transduce.text.vocabulary import (
+    FORBIDDEN,
+    FULL_STOP,
+    LONGEST_PIECE,
+    MOST_PIECES,
+    PieceVocabulary,
+    Vocabulary,
+    readable,
+)
 
 FORMAT = "transduce tokenizer"
 VERSION = 1
@@ -45,7 +53,7 @@ def document(config: TokenizerConfig, vocabularies: Mapping[str, Vocabulary]) ->
     return {
         "format": FORMAT,
         "version": VERSION,
-        "config": config.model_dump(mode="json"),
+        "config": config.model_dump(mode="json", exclude_none=True),
         "vocabularies": {name: vocabulary.content() for name, vocabulary in vocabularies.items()},
     }
 
@@ -57,6 +65,8 @@ def read(path: Path) -> tuple[TokenizerConfig, dict[str, Vocabulary]]:
         RunError: the file is missing, cut off, of another version, or anything in it does not hold.
     """
     try:
+        if path.exists() and not path.is_file():
+            raise OSError("not a file")  # a pipe or a device would never end
         if path.stat().st_size > LARGEST_FILE:
             raise _Refused(f"larger than {LARGEST_FILE:,} bytes")
         data = _parse(path.read_bytes())
@@ -66,7 +76,7 @@ def read(path: Path) -> tuple[TokenizerConfig, dict[str, Vocabulary]]:
         stored = data["vocabularies"]
         if not isinstance(stored, dict) or sorted(stored) != names:
             raise _Refused(f"expected the vocabularies {' and '.join(names)} for joint = {str(config.joint).lower()}")
-        return config, {name: _vocabulary(name, stored[name], config) for name in names}
+        return config, {name: _vocabulary(name, stored[name], config.of(name)) for name in names}
     except OSError as error:
         raise RunError(
             f"{path}: cannot read the tokenizer ({error.strerror or error}); expected the tokenizer.json of a run: "
@@ -158,6 +168,8 @@ def _pieces(name: str, items: list[str], config: TokenizerConfig) -> PieceVocabu
         _check_piece(name, item, item)
         if not item or (config.kind == "character" and len(item) != 1) or safe(item) != item:
             raise _Refused(f"{_shown(item)} in the vocabulary {name} is no {config.kind} piece")
+    if config.kind == "sentences" and items[:1] != [FULL_STOP]:
+        raise _Refused(f"the first piece of the vocabulary {name} is not the full stop")
     return PieceVocabulary(config.kind, items)
 
 

@@ -20,10 +20,19 @@ MOST_PIECES = 1_000_000
 """Pieces of a vocabulary at most."""
 
 _UNSAFE = re.compile("[\0\r\n]")
+PieceKind = Literal["character", "word", "sentences", "pieces", "line"]
+
+FULL_STOP, FULL_STOP_ID = ".", RESERVED
+"""The word that ends a sentence, and its id in every vocabulary of the kind `sentences`: where sentences end is
+then known from the ids alone."""
+
 _PATTERNS = {
     "character": re.compile(".", re.DOTALL),
     "word": re.compile("[^ \t\0\r\n\ufeff]+"),
+    "sentences": re.compile("[^ \t\0\r\n\ufeff]+"),
     "pieces": re.compile("[^ \t\0\r\n\ufeff]+"),
+    # From the first to the last character that is no white space.
+    "line": re.compile("[^ \t\0\r\n\ufeff](?:[^\0\r\n\ufeff]*[^ \t\0\r\n\ufeff])?"),
 }
 _CONTINUED = re.compile("@@(?: |$)")
 
@@ -60,7 +69,7 @@ class Vocabulary(ABC):
 
 
 class PieceVocabulary(Vocabulary):
-    """A list of pieces: characters, words, or ready-made `@@` pieces.
+    """A list of pieces: characters, words (`sentences`: the full stop first), ready-made `@@` pieces, or whole lines.
 
     Words and pieces are what stands between spaces and tabs (NUL, CR, LF and U+FEFF separate as
     well); which of these stood there is lost. A character vocabulary keeps spaces as characters.
@@ -68,7 +77,7 @@ class PieceVocabulary(Vocabulary):
 
     lossless = False
 
-    def __init__(self, kind: Literal["character", "word", "pieces"], pieces: Sequence[str]) -> None:
+    def __init__(self, kind: PieceKind, pieces: Sequence[str]) -> None:
         self.kind = kind
         self.size = RESERVED + len(pieces)
         self._pieces = tuple(pieces)
@@ -78,7 +87,7 @@ class PieceVocabulary(Vocabulary):
     @classmethod
     def train(
         cls,
-        kind: Literal["character", "word", "pieces"],
+        kind: PieceKind,
         texts: Iterable[str],
         *,
         size: int,
@@ -95,6 +104,8 @@ class PieceVocabulary(Vocabulary):
             if count >= minimum_count and len(piece) <= LONGEST_PIECE and not FORBIDDEN.search(piece)
         ]
         kept.sort(key=lambda piece: (-counts[piece], piece))
+        if kind == "sentences":
+            kept = [FULL_STOP, *(piece for piece in kept if piece != FULL_STOP)]
         return cls(kind, kept[: size - RESERVED])
 
     def encode(self, text: str) -> list[int]:

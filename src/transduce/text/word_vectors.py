@@ -9,6 +9,7 @@ from torch import Tensor
 
 from transduce.errors import DataError
 from transduce.text.lines import read_lines
+from transduce.text.specials import UNK
 from transduce.text.tokenizer import Tokenizer
 
 
@@ -33,7 +34,7 @@ def load_word_vectors(path: Path, tokenizer: Tokenizer, weight: Tensor, scale: f
             )
         for text in (word, f" {word}"):
             ids = tokenizer.encode(text)
-            if len(ids) == 1:
+            if len(ids) == 1 and ids[0] != UNK:
                 weight[ids[0]] = _vector(values, path, number) / scale
                 count += 1
     if count == 0:

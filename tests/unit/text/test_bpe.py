@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers.pre_tokenizers import ByteLevel
 
+from transduce.text import bpe
 from transduce.text.bpe import ALPHABET, LONGEST_CHUNK, ByteBPE
 from transduce.text.specials import RESERVED
 
@@ -79,3 +81,11 @@ def test_batch_equals_single_and_spans_cover_the_text(text: str) -> None:
     assert covered == set(range(len(text)))
     assert all(start < end for _, start, end in spans)
     assert spans == sorted(spans, key=lambda span: span[1:])
+
+
+def test_how_much_can_be_learned_from_is_judged_by_words_not_seen_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each second text brings ` é` and a digit, of 3 + 1 bytes; all of them together may have 100."""
+    monkeypatch.setattr(bpe, "LEARNED_BYTES", 100)
+    texts = [text for digit in "123" for text in ("a b", f"a é{digit}")]
+    assert ByteBPE.capacity(texts, split_han=False) == 100 * 3 / (3 + 3)
+    assert ByteBPE.capacity(["a b"] * 7, split_han=False) == 100 * 3, "nothing new is taken for one byte"

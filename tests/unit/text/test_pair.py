@@ -12,6 +12,7 @@ import pytest
 
 from transduce.errors import ConfigError
 from transduce.text.pair import Tokenizers
+from transduce.text.specials import RESERVED
 from transduce.text.tokenizer import TokenizerConfig
 
 PAIRS = [("añejo 北京 ŝ", "old Beijing s"), ("el vino añejo", "the old wine")] * 3
@@ -105,3 +106,31 @@ def test_case_20_same_bytes_in_every_process_and_locale(tmp_path: Path, sides: s
         for i, environment in enumerate(environments)
     }
     assert len(results) == 1
+
+
+def test_a_label_is_a_whole_line_beside_text_of_pieces_and_survives_the_file(tmp_path: Path) -> None:
+    config = TokenizerConfig(kind="word", target_kind="line", joint=False, if_too_large="shrink")
+    Tokenizers.train(config, lambda: PAIRS).save(tmp_path / "tokenizer.json")
+    both = Tokenizers.load(tmp_path / "tokenizer.json")
+    assert both.config == config
+    assert len(both.target.encode("the old wine")) == 1 and len(both.source.encode("el vino añejo")) == 3
+    assert both.target.decode(both.target.encode("the old wine")) == "the old wine"
+
+
+def test_texts_without_a_translation_are_learned_from_once() -> None:
+    # A pair of bytes that occurs once is not merged: counted twice, it would be.
+    config = TokenizerConfig(vocabulary=300, if_too_large="shrink")
+    once = Tokenizers.train(config, lambda: [("xyzzy",)])
+    assert once.source.size == RESERVED + 256 < Tokenizers.train(config, lambda: [("xyzzy", "xyzzy")]).source.size
+
+
+def test_a_known_tokenizer_of_the_source_is_taken_over() -> None:
+    known = Tokenizers.train(TokenizerConfig(kind="word", if_too_large="shrink"), lambda: [("old wine",)])
+    labels = TokenizerConfig(kind="word", target_kind="line", joint=False, if_too_large="shrink")
+    both = Tokenizers.train(labels, lambda: PAIRS, known=known)
+    assert both.source.encode("old wine") == known.source.encode("old wine") and both.source.size == known.source.size
+    assert len(both.target.encode("the old wine")) == 1
+    joint = Tokenizers.train(known.config, lambda: PAIRS, known=known)
+    assert joint.fingerprint == known.fingerprint
+    with pytest.raises(ConfigError, match=r"tokenizer.nfkc = True, but the tokenizer that is taken over has False"):
+        Tokenizers.train(labels.model_copy(update={"nfkc": True}), lambda: PAIRS, known=known)

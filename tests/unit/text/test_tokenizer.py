@@ -145,6 +145,9 @@ def test_no_text_at_all_gives_usable_advice(kind: str) -> None:
         {"minimum_count": 2},
         {"kind": "word", "minimum_count": 0},
         {"kind": "syllable"},
+        {"target_kind": "line"},
+        {"kind": "word", "target_kind": "bpe", "joint": False, "vocabulary": RESERVED + 256},
+        {"kind": "word", "target_kind": "line", "joint": False, "split_han": True},
         {"vocabulry": 5000},
     ],
 )
@@ -156,3 +159,25 @@ def test_impossible_settings_are_refused(settings: dict[str, object]) -> None:
 def test_smallest_settings_are_accepted() -> None:
     assert TokenizerConfig(vocabulary=RESERVED + 257).kind == "bpe"
     assert TokenizerConfig(kind="word", vocabulary=RESERVED + 1, minimum_count=2).minimum_count == 2
+
+
+def test_a_line_is_one_piece_without_the_white_space_around_it() -> None:
+    labels = ["in steps of 2", " in steps of 2\t", "水课", "", "a\tb"]
+    line = Tokenizer.train(TokenizerConfig(kind="line"), labels)
+    assert line.size == RESERVED + 3
+    assert [line.decode(line.encode(label)) for label in labels] == [
+        "in steps of 2",
+        "in steps of 2",
+        "水课",
+        "",
+        "a\tb",
+    ]
+    assert [len(line.encode(label)) for label in labels] == [1, 1, 1, 0, 1]
+    assert line.encode("in steps of 3") == [UNK]
+    assert [(piece.start, piece.end) for piece in line.pieces(" in steps of 2\t")] == [(1, 14)]
+
+
+def test_each_side_has_its_own_kind() -> None:
+    config = TokenizerConfig(joint=False, target_kind="line", split_han=True)
+    assert [config.of(side).kind for side in ("source", "target")] == ["bpe", "line"]
+    assert TokenizerConfig(kind="word").of("joint").kind == "word"

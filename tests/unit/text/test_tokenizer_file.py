@@ -48,6 +48,7 @@ SETTINGS = [
     {"kind": "word"},
     {"kind": "character", "joint": False},
     {"kind": "pieces"},
+    {"kind": "sentences"},
 ]
 
 
@@ -144,6 +145,7 @@ def test_case_41_a_vocabulary_that_lists_specials_keeps_one_id_for_each(tmp_path
         ("word", ["a", "a"], "twice"),
         ("word", ["a", 7], "not a list of strings"),
         ("word", [""], "no word piece"),
+        ("sentences", ["a", "."], "first piece of the vocabulary joint is not the full stop"),
         ("word", ["\ud800"], "no word piece"),
         ("character", ["ab"], "no character piece"),
     ],

@@ -8,7 +8,7 @@ import pytest
 
 from transduce.text.specials import BOS, EOS, PAD, RESERVED, UNK
 from transduce.text.tokenizer import Tokenizer, TokenizerConfig
-from transduce.text.vocabulary import LONGEST_PIECE, PieceVocabulary, one_line, readable
+from transduce.text.vocabulary import FULL_STOP_ID, LONGEST_PIECE, PieceVocabulary, one_line, readable
 
 
 def test_order_is_by_count_then_code_point() -> None:
@@ -21,6 +21,13 @@ def test_size_and_minimum_count() -> None:
     texts = ["c c c b b a"]
     assert PieceVocabulary.train("word", texts, size=RESERVED + 2, minimum_count=1).content() == ["c", "b"]
     assert PieceVocabulary.train("word", texts, size=100, minimum_count=3).content() == ["c"]
+
+
+def test_the_full_stop_comes_first_where_sentences_end_with_it() -> None:
+    for texts, words in ((["b b . c", "b"], ["b", "c"]), (["b"], ["b"])):
+        vocabulary = PieceVocabulary.train("sentences", texts, size=100, minimum_count=1)
+        assert vocabulary.content() == [".", *words]
+        assert vocabulary.encode("b . b. d") == [RESERVED + 1, FULL_STOP_ID, UNK, UNK]
 
 
 def test_words_are_split_at_spaces_and_tabs_only() -> None:
