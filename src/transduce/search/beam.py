@@ -7,7 +7,9 @@ takes no place from the living. A beam of 1 commits itself: its first end mark e
 
 from __future__ import annotations
 
+import math
 from bisect import insort
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -21,7 +23,11 @@ from transduce.search.hypothesis import Hypothesis, Paths
 from transduce.search.length_penalty import LengthPenalty
 from transduce.search.limits import Limits
 from transduce.search.stepping import Stepper, best
+from transduce.search.watching import Step, Watcher
 from transduce.text.specials import EOS
+
+UNLIKELY = 0.1
+"""Probability of an end mark below which the model did not mean to end there."""
 
 
 def beam_search(
@@ -31,8 +37,12 @@ def beam_search(
     config: DecodingConfig,
     constraints: Constraints,
     device: torch.device,
+    watch: Watcher | None = None,
 ) -> list[list[Hypothesis]]:
-    """The `nbest` best hypotheses of each sentence; the best truncated ones where none could finish."""
+    """The `nbest` best hypotheses of each sentence; the best truncated ones where none could finish.
+
+    `watch` is shown the candidates of every step.
+    """
     sentences = len(limits.tokens)
     penalty = LengthPenalty(config.length_penalty, config.length_penalty_form)
     kept = _Kept(sentences, config.nbest)
@@ -46,16 +56,23 @@ def beam_search(
         values, ids = best(log_probs, config.beam + 1)
         parents, tokens, gains = _candidates(paths, values, ids)
         of = paths.sentences[parents]
-        ends, goes_on = _split(of, tokens, config.beam)
-        scores = (paths.totals[parents] + gains) / penalty(np.array(paths.length + 1))
+        ends, chosen = _split(of, tokens, config.beam)
+        divisor = penalty(np.array(paths.length + 1))
+        scores = (paths.totals[parents] + gains) / divisor
         for c in np.flatnonzero(ends & (scores > kept.worst[of])).tolist():
             kept.offer(int(of[c]), paths.hypothesis(int(parents[c]), penalty, float(gains[c])))
-        goes_on &= limits.tokens[of] > paths.length
+        goes_on = chosen & (limits.tokens[of] > paths.length)
         longer = paths.extend(parents[goes_on], tokens[goes_on], gains[goes_on])
         open_ = _open(longer, kept, limits, penalty, config)
+        if watch is not None:
+            lives = goes_on & open_[of]
+            watch(Step(of, parents, tokens, gains, scores, float(divisor), ends, chosen, goes_on, lives))
         for sentence in np.unique(paths.sentences[~open_[paths.sentences]]).tolist():
-            if not kept.lists[sentence]:
+            found = kept.lists[sentence]
+            if not found:
                 kept.lists[sentence] = _truncated(sentence, longer, paths, penalty, config.nbest)
+            elif config.beam > 1 and limits.steps[sentence] <= longer.length:
+                found[0] = _judged(found[0], *_truncated(sentence, longer, paths, penalty, 1))
         rows = np.flatnonzero(open_[longer.sentences])
         paths = longer.where(rows)
         if len(paths):
@@ -128,6 +145,13 @@ def _open(
         shortest = np.full(len(open_), paths.length + 1)
         open_ &= penalty.best(total, shortest, limits.steps) > kept.worst
     return open_
+
+
+def _judged(best: Hypothesis, unfinished: Hypothesis) -> Hypothesis:
+    """`best`, marked as limited where only the greatest length kept the unfinished one from going on to beat it."""
+    if unfinished.score > best.score and best.token_log_probabilities[-1] < math.log(UNLIKELY):
+        return replace(best, limited=True)
+    return best
 
 
 def _truncated(sentence: int, longer: Paths, paths: Paths, penalty: LengthPenalty, most: int) -> list[Hypothesis]:

@@ -17,6 +17,7 @@ from transduce.search.constraints import Constraints, banned_ids
 from transduce.search.hypothesis import Hypothesis
 from transduce.search.limits import Limits
 from transduce.search.sampling import sample
+from transduce.search.watching import Watcher
 
 
 def search(
@@ -28,6 +29,7 @@ def search(
     prefixes: Sequence[Sequence[int]] | None = None,
     sentence_ids: Sequence[int] | None = None,
     banned: Sequence[int] | None = None,
+    watch: Watcher | None = None,
 ) -> list[list[Hypothesis]]:
     """Find output for each sentence: a list of at most `config.nbest` hypotheses, best first.
 
@@ -41,6 +43,7 @@ def search(
     sentence_ids: what sampling is seeded by, together with `config.seed`; numbers from 0, by default the
         place in the batch.
     banned: ids that never occur in output; by default `banned_ids(config)`.
+    watch: is shown the candidates of each step of a beam search.
     """
     sentences = len(source)
     for name, given in (("prefixes", prefixes), ("sentence ids", sentence_ids)):
@@ -62,11 +65,11 @@ def search(
         if config.sample:
             ids = range(sentences) if sentence_ids is None else sentence_ids
             return sample(model, memory, limits, config, constraints, source.device, ids)
-        return beam_search(model, memory, limits, config, constraints, source.device)
+        return beam_search(model, memory, limits, config, constraints, source.device, watch)
 
 
 @contextmanager
-def evaluating(model: StepModel) -> Iterator[None]:
+def evaluating(model: StepModel | nn.Module) -> Iterator[None]:
     """Dropout off inside; afterwards each module is in the mode in which it was."""
     modes = [(m, m.training) for m in model.modules()] if isinstance(model, nn.Module) else []
     try:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import reduce
+from typing import Generic, TypeVar
 
 import torch
 from jaxtyping import Float, Int
@@ -13,7 +14,9 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from transduce.errors import InputError
-from transduce.models.contract import Rows, StepModel
+from transduce.models.contract import Answerer, Labeller, Rows, StepModel
+
+M = TypeVar("M", StepModel, Labeller, Answerer)
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,13 +29,10 @@ class Parts:
         return Parts(tuple(part.select(rows) for part in self.parts))
 
 
-class Ensemble(nn.Module):
-    """A `StepModel` whose probabilities are the mean of its members' probabilities.
+class _Members(nn.Module, Generic[M]):
+    """Models that share both vocabularies; only the target's size can be checked here."""
 
-    The members must share both vocabularies; only the target's size can be checked here.
-    """
-
-    def __init__(self, models: Sequence[StepModel]) -> None:
+    def __init__(self, models: Sequence[M]) -> None:
         super().__init__()
         if not models:
             raise InputError("an ensemble of no models: expected one or more")
@@ -42,12 +42,16 @@ class Ensemble(nn.Module):
                 f"an ensemble of models with target vocabularies of {', '.join(map(str, sizes))} tokens: "
                 f"expected the same vocabulary. Combine runs that were trained with the same tokenizer"
             )
-        self.models = tuple(models)
+        self.models: tuple[M, ...] = tuple(models)
         # Registered, so that device, mode and parameters reach them.
         self.members = nn.ModuleList(model for model in models if isinstance(model, nn.Module))
         self.vocabulary = sizes[0]
         tables = [model.max_positions for model in models if model.max_positions is not None]
         self.max_positions = min(tables, default=None)
+
+
+class Ensemble(_Members[StepModel]):
+    """A `StepModel` whose probabilities are the mean of its members' probabilities."""
 
     def encode(self, source: Int[Tensor, "b s"], lengths: Int[Tensor, "b"]) -> Parts:
         return Parts(tuple(model.encode(source, lengths) for model in self.models))
@@ -56,13 +60,25 @@ class Ensemble(nn.Module):
         return Parts(tuple(model.start(part, capacity) for model, part in zip(self.models, memory.parts, strict=True)))
 
     def step(self, previous: Int[Tensor, "b"], state: Parts) -> tuple[Float[Tensor, "b v"], Parts]:
-        """log(1/M sum_m P_m) as logits, which are log-probabilities already."""
-        total: Tensor | None = None
-        states: list[Any] = []
-        for model, part in zip(self.models, state.parts, strict=True):
-            logits, after = model.step(previous, part)
-            log_probs = F.log_softmax(logits, dim=-1, dtype=torch.float32)
-            total = log_probs if total is None else torch.logaddexp(total, log_probs)
-            states.append(after)
-        assert total is not None
-        return total - math.log(len(states)), Parts(tuple(states))
+        steps = [model.step(previous, part) for model, part in zip(self.models, state.parts, strict=True)]
+        return mean_log_probs([logits for logits, _ in steps]), Parts(tuple(after for _, after in steps))
+
+
+class LabellerEnsemble(_Members[Labeller]):
+    """Labellers whose probabilities are averaged at each place."""
+
+    def forward(self, source: Int[Tensor, "b s"], lengths: Int[Tensor, "b"]) -> Float[Tensor, "b s v"]:
+        return mean_log_probs([model(source, lengths) for model in self.models])
+
+
+class AnswererEnsemble(_Members[Answerer]):
+    """Answerers whose probabilities are averaged."""
+
+    def forward(self, source: Int[Tensor, "b s"], lengths: Int[Tensor, "b"]) -> Float[Tensor, "b v"]:
+        return mean_log_probs([model(source, lengths) for model in self.models])
+
+
+def mean_log_probs(logits: Sequence[Float[Tensor, "*n v"]]) -> Float[Tensor, "*n v"]:
+    """log(1/M sum_m P_m) of M models: logits too, but log-probabilities already."""
+    tables = (F.log_softmax(table, dim=-1, dtype=torch.float32) for table in logits)
+    return reduce(torch.logaddexp, tables) - math.log(len(logits))

@@ -21,9 +21,12 @@ class Hypothesis:
     log_probability: float
     """log P(Y | X) under the model, the end mark included if there is one."""
     token_log_probabilities: tuple[float, ...]
-    """Of each token of `ids`, then of the end mark if `finished`."""
+    """Of each token of `ids`, then of the end mark if there is one."""
     finished: bool
-    """False if the greatest length came before an end mark: the output is truncated."""
+    """False if a greatest length cut the output off, before an end mark."""
+    limited: bool = False
+    """Whether it has an end mark only since the greatest length was near: the model gave the end little probability,
+    and something better was still unfinished."""
 
 
 @dataclass(frozen=True, slots=True)

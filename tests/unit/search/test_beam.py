@@ -122,6 +122,30 @@ def test_case_122_stops_at_the_last_position_and_says_so() -> None:
         assert h.score == pytest.approx(h.log_probability / lp(16, 0.6, "gnmt"))
 
 
+@pytest.mark.parametrize("alpha", [-1.0, 0.0, 0.6, 2.0])
+@pytest.mark.parametrize("beam", [1, 2, 4])
+def test_case_122_an_end_mark_that_only_the_limit_brought_is_told(beam: int, alpha: float) -> None:
+    """The model is sure of another token at each step, and the end mark comes next: a beam of two or more takes it."""
+    model = TableModel(11, seed=12)
+    rows = torch.arange(len(model.table))
+    model.table[rows, 3 + rows % 8] = 20.0
+    model.table[:, EOS] = 10.0
+    for (h,) in run(model, sentences(13, 5), beam=beam, max_extra=3, length_penalty=alpha):
+        assert h.limited == h.finished == (beam > 1)
+
+
+def test_case_122_an_output_that_ends_by_itself_is_not_called_limited() -> None:
+    model = TableModel(11, seed=13)
+    for beam in (1, 4):
+        found = run(model, sentences(53, 5), beam=beam, nbest=beam, max_extra=50)
+        assert {h.limited for hs in found for h in hs} == {False}
+    # Exactly at the limit, and surely: two tokens, then the end mark.
+    model.table[:] = 0.0
+    model.table[:, EOS] = 9.0
+    for h in run(model, [[3, EOS]], beam=3, nbest=3, max_extra=1, min_length=2)[0]:
+        assert len(h.ids) == 2 and h.finished and not h.limited
+
+
 @pytest.mark.parametrize("beam", range(1, 7))
 def test_case_124_limit_at_the_tables_end(beam: int) -> None:
     source = [*([3] * 6), EOS]

@@ -1,0 +1,149 @@
+// y = x W^T + b with W in 8 bits and each row of x in 8 bits by a scale of its own, for x86-64 with AVX2 or more.
+//
+// A row is quantised by its own largest value, so its result does not depend on what shares the batch. Integer sums are
+// exact, so every processor gives the same result. Weights lie in blocks of 16 outputs; within a block, 4 numbers of
+// each output stand together, as the dot products of 4 bytes (VNNI) want them.
+
+#include <immintrin.h>
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+enum { GROUP = 4, BLOCK = 16 };
+
+#if defined(__AVX512VNNI__) && defined(__AVX512BW__)
+// Unsigned bytes by signed bytes: x is shifted by 128, which the sum of the weights takes off again.
+typedef uint8_t activation;
+typedef __m512i vector;
+enum { SHIFT = 128, VECTORS = 1, ROWS = 12 };
+static const char path[] = "AVX-512 VNNI";
+static inline vector load(const int8_t *w) { return _mm512_loadu_si512(w); }
+static inline vector spread(const activation *x) { int32_t v; memcpy(&v, x, 4); return _mm512_set1_epi32(v); }
+static inline vector dot(vector sum, vector x, vector w) { return _mm512_dpbusd_epi32(sum, x, w); }
+static inline vector zero(void) { return _mm512_setzero_si512(); }
+#elif defined(__AVXVNNI__)
+typedef uint8_t activation;
+typedef __m256i vector;
+enum { SHIFT = 128, VECTORS = 2, ROWS = 5 };
+static const char path[] = "AVX-VNNI";
+static inline vector load(const int8_t *w) { return _mm256_loadu_si256((const __m256i *)w); }
+static inline vector spread(const activation *x) { int32_t v; memcpy(&v, x, 4); return _mm256_set1_epi32(v); }
+static inline vector dot(vector sum, vector x, vector w) { return _mm256_dpbusd_avx_epi32(sum, x, w); }
+static inline vector zero(void) { return _mm256_setzero_si256(); }
+#elif defined(__AVX2__)
+// Unsigned by signed bytes again, as |x| by w with the sign of x: two products of at most 127 x 127 fit into 16 bits.
+typedef int8_t activation;
+typedef __m256i vector;
+enum { SHIFT = 0, VECTORS = 2, ROWS = 5 };
+static const char path[] = "AVX2";
+static inline vector load(const int8_t *w) { return _mm256_loadu_si256((const __m256i *)w); }
+static inline vector spread(const activation *x) { int32_t v; memcpy(&v, x, 4); return _mm256_set1_epi32(v); }
+static inline vector dot(vector sum, vector x, vector w) {
+    __m256i pairs = _mm256_maddubs_epi16(_mm256_abs_epi8(x), _mm256_sign_epi8(w, x));
+    return _mm256_add_epi32(sum, _mm256_madd_epi16(pairs, _mm256_set1_epi16(1)));
+}
+static inline vector zero(void) { return _mm256_setzero_si256(); }
+#else
+#error "needs AVX2"
+#endif
+
+enum { WIDTH = BLOCK * GROUP / VECTORS };  // bytes of weights that a vector holds
+
+const char *int8_path(void) { return path; }
+
+static int64_t blocks(int64_t outputs) { return (outputs + BLOCK - 1) / BLOCK; }
+static int64_t groups(int64_t inputs) { return (inputs + GROUP - 1) / GROUP; }
+
+int64_t int8_weight_bytes(int64_t outputs, int64_t inputs) { return blocks(outputs) * groups(inputs) * BLOCK * GROUP; }
+int64_t int8_row_bytes(int64_t inputs) { return groups(inputs) * GROUP * sizeof(activation); }
+
+// A scale for each output, and what the shift of x adds to its sum (`shifts`).
+void int8_pack(const float *w, int64_t outputs, int64_t inputs, int8_t *packed, float *scales, int32_t *shifts) {
+    int64_t depth = groups(inputs);
+    memset(packed, 0, int8_weight_bytes(outputs, inputs));
+    for (int64_t o = 0; o < outputs; o++) {
+        const float *row = w + o * inputs;
+        int8_t *block = packed + o / BLOCK * depth * BLOCK * GROUP + o % BLOCK * GROUP;
+        float most = 0;
+        int32_t sum = 0;
+        for (int64_t i = 0; i < inputs; i++) most = fmaxf(most, fabsf(row[i]));
+        scales[o] = most / 127;
+        for (int64_t i = 0; i < inputs; i++) {
+            int8_t q = most > 0 ? (int8_t)lrintf(row[i] / most * 127) : 0;
+            block[i / GROUP * BLOCK * GROUP + i % GROUP] = q;
+            sum += q;
+        }
+        shifts[o] = SHIFT * sum;
+    }
+}
+
+// Returns the row's scale; it is not a number where one of the row's is not, so that every output shows it.
+static float quantise(const float *x, int64_t inputs, activation *q) {
+    // The bits of |x| are in the order of their values, with "not a number" on top.
+    int32_t bits, top = 0;
+    for (int64_t i = 0; i < inputs; i++) {
+        memcpy(&bits, x + i, 4);
+        bits &= 0x7fffffff;
+        top = bits > top ? bits : top;
+    }
+    float most;
+    memcpy(&most, &top, 4);
+    float factor = most > 0 && most < INFINITY ? 127 / most : 0;
+    if (factor == 0 || factor == INFINITY) {
+        memset(q, SHIFT, int8_row_bytes(inputs));
+        return most < 1 ? 0 : NAN;
+    }
+    for (int64_t i = 0; i < inputs; i++) q[i] = (activation)((int32_t)rintf(x[i] * factor) + SHIFT);
+    for (int64_t i = inputs; i < groups(inputs) * GROUP; i++) q[i] = SHIFT;
+    return most / 127;
+}
+
+// Sums of up to ROWS rows and one block of outputs. `rows` is a constant wherever this is inlined.
+static inline __attribute__((always_inline)) void tile(
+    int rows, const activation *x, int64_t stride, const int8_t *w, int64_t depth, int32_t sums[][BLOCK]) {
+    vector sum[ROWS][VECTORS];
+    for (int r = 0; r < rows; r++)
+        for (int v = 0; v < VECTORS; v++) sum[r][v] = zero();
+    for (int64_t g = 0; g < depth; g++, w += BLOCK * GROUP) {
+        vector weights[VECTORS];
+        for (int v = 0; v < VECTORS; v++) weights[v] = load(w + v * WIDTH);
+        for (int r = 0; r < rows; r++) {
+            vector row = spread(x + r * stride + g * GROUP);
+            for (int v = 0; v < VECTORS; v++) sum[r][v] = dot(sum[r][v], row, weights[v]);
+        }
+    }
+    for (int r = 0; r < rows; r++) memcpy(sums[r], sum[r], sizeof sums[r]);
+}
+
+static void tiles(int rows, const activation *x, int64_t stride, const int8_t *w, int64_t depth, int32_t sums[][BLOCK]) {
+    switch (rows) {
+#define CASE(n) case n: tile(n <= ROWS ? n : ROWS, x, stride, w, depth, sums); break;
+        CASE(1) CASE(2) CASE(3) CASE(4) CASE(5) CASE(6) CASE(7) CASE(8) CASE(9) CASE(10) CASE(11) CASE(12)
+#undef CASE
+    }
+}
+
+// `work` has room for `rows` rows of int8_row_bytes, `row_scales` for `rows` numbers; `bias` may be NULL.
+void int8_linear(
+    const float *x, int64_t rows, int64_t inputs, const int8_t *packed, const float *scales, const int32_t *shifts,
+    const float *bias, int64_t outputs, float *y, activation *work, float *row_scales) {
+    int64_t depth = groups(inputs), stride = depth * GROUP;
+    for (int64_t r = 0; r < rows; r++) row_scales[r] = quantise(x + r * inputs, inputs, work + r * stride);
+    for (int64_t first = 0; first < outputs; first += BLOCK) {
+        const int8_t *w = packed + first / BLOCK * depth * BLOCK * GROUP;
+        int64_t width = outputs - first < BLOCK ? outputs - first : BLOCK;
+        for (int64_t r = 0; r < rows; r += ROWS) {
+            int here = rows - r < ROWS ? (int)(rows - r) : ROWS;
+            int32_t sums[ROWS][BLOCK];
+            tiles(here, work + r * stride, stride, w, depth, sums);
+            for (int i = 0; i < here; i++) {
+                float *out = y + (r + i) * outputs + first;
+                float scale = row_scales[r + i];
+                for (int64_t o = 0; o < width; o++) {
+                    float value = (float)(sums[i][o] - shifts[first + o]) * (scale * scales[first + o]);
+                    out[o] = bias ? value + bias[first + o] : value;
+                }
+            }
+        }
+    }
+}

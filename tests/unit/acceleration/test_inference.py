@@ -1,0 +1,58 @@
+"""A whole translator with prepared products, against the same one without, on the run that ships."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+import torch
+
+from transduce.acceleration import inference, int8, onednn
+from transduce.demo.corpus import pairs
+from transduce.demo.shipped import RUN
+from transduce.devices import ComputeConfig
+from transduce.errors import ConfigError
+from transduce.translator import Translator
+
+pytestmark = pytest.mark.usefixtures("unchecked_shapes")
+
+TEXTS = [pair.source for pair in pairs("test")][:43]
+
+
+def load(quantize: inference.Quantize) -> Translator:
+    return Translator.load(RUN, compute=ComputeConfig(device="cpu", threads=1), quantize=quantize)
+
+
+def plain(monkeypatch: pytest.MonkeyPatch) -> Translator:
+    with monkeypatch.context() as patch:
+        patch.setattr(onednn, "available", lambda: False)
+        return load("none")
+
+
+@pytest.mark.skipif(not onednn.available(), reason="this PyTorch has no oneDNN")
+def test_float32_gives_the_same_strings(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Everything prepared, however small, so that this small model does use it.
+    monkeypatch.setattr(onednn, "_FEWEST", 0)
+    found, expected = load("none").translate(TEXTS), plain(monkeypatch).translate(TEXTS)
+    assert [t.text for t in found] == [t.text for t in expected]
+    assert [t.score for t in found] == pytest.approx([t.score for t in expected], abs=1e-5)
+
+
+@pytest.mark.skipif(int8.load() is None, reason="no C compiler, or no AVX2")
+def test_case_104_int8_is_close_and_batch_mates_do_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
+    translator = load("int8")
+    assert translator.arithmetic == f"int8 ({int8.path()})"
+    together = translator.translate(TEXTS)
+    assert [t.text for t in together] == [translator.translate([text])[0].text for text in TEXTS]
+    expected = plain(monkeypatch).translate(TEXTS)
+    assert sum(a.text == b.text for a, b in zip(together, expected, strict=True)) >= 40
+    assert [t.score for t in together] != [t.score for t in expected]
+
+
+def test_where_int8_cannot_be_it_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(int8, "load", lambda: None)
+    assert load("int8").arithmetic.startswith("fp32: int8 needs a C compiler")
+    told = inference.accelerate(torch.nn.Linear(3, 5), replace(load("none").compute, precision="bf16"), "int8")
+    assert told == "bf16 on cpu: int8 is for fp32 on a CPU"
+    with pytest.raises(ConfigError, match="quantize = 'int4': expected none or int8"):
+        load("int4")  # type: ignore[arg-type]
