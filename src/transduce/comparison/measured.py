@@ -1,0 +1,51 @@
+"""All that is measured of one member."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from transduce.comparison.measures.alignment import Alignment, measure_alignment
+from transduce.comparison.measures.context import Context, measure_context
+from transduce.comparison.measures.forgetting import Group, measure_forgetting
+from transduce.comparison.measures.lengths import Lengths, measure_lengths
+from transduce.comparison.measures.order import Order, measure_order
+from transduce.comparison.measures.parallel import Parallel, measure_parallel
+from transduce.comparison.measures.scores import Scores, measure_scores
+from transduce.comparison.measures.showcase import Shown, measure_showcase
+from transduce.comparison.subject import Subject
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """The figures behind every cell of the report that is about this member."""
+
+    name: str
+    label: str
+    column: str | None
+    order: Order
+    context: Context | None
+    lengths: Lengths
+    forgetting: list[Group]
+    alignment: Alignment | None
+    parallel: Parallel
+    scores: Scores
+    outputs: list[str]
+    """For the sentences that are shown."""
+
+
+def measure(subject: Subject, sentences: list[Shown]) -> Measured:
+    member = subject.planned.member
+    vocabularies = (subject.tokenizers.source.size, subject.tokenizers.target.size)
+    return Measured(
+        member.name,
+        member.label,
+        member.column,
+        measure_order(subject),
+        measure_context(subject),
+        measure_lengths(subject),
+        measure_forgetting(subject),
+        measure_alignment(subject),
+        measure_parallel(subject.model, subject.task, vocabularies),
+        measure_scores(subject),
+        measure_showcase(subject, sentences),
+    )

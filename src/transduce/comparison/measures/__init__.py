@@ -1,0 +1,1 @@
+"""What is measured of each trained model, a file for each theme. Nothing here knows which model it measures."""

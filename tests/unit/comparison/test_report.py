@@ -1,0 +1,74 @@
+"""The report holds every figure, and texts come out as they are."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+
+from rich.console import Console
+
+from tests.unit.comparison.figures import measured
+from transduce.comparison.document import Detail, Points, Section, Table, to_html, to_markdown, to_terminal
+from transduce.comparison.measures.layers import LayerCost
+from transduce.comparison.measures.scores import time_to
+from transduce.comparison.measures.showcase import Shown
+from transduce.comparison.report import Comparison, write_report
+
+ONE, RISING = [1, 1, 1, 1], [5, 9, 17, 33]
+LAYERS = [
+    LayerCost("self-attention", 2.0, 1.0, 1.4, 1.7, [1, 4, 16, 64], ONE, "constant", ONE, [1.0] * 4, "constant"),
+    LayerCost("recurrent", 1.0, 2.0, 1.0, 2.0, [2, 4, 8, 16], RISING, "linear", ONE, [2.0, 4.0, 8.0, 16.0], "linear"),
+]
+
+
+def comparison() -> Comparison:
+    rnn = replace(measured("RNN", "RNN"), outputs=["I love <water> | courses"])
+    shown = [Shown("我爱水课", "I love easy courses", "水课")]
+    return Comparison(["Seed 1."], [rnn, measured("Transformer")], LAYERS, shown)
+
+
+def test_the_files_and_what_they_say(tmp_path: Path) -> None:
+    write_report(comparison(), tmp_path)
+    html, markdown = ((tmp_path / f"report.{form}").read_text(encoding="utf-8") for form in ("html", "md"))
+    for text in (html, markdown):
+        assert "Expected, then measured" in text and "我爱水课" in text
+        assert "RNN, parallel in training: ✗ was expected and ✓ was measured" in text
+        assert "Transformer, " not in text
+    assert "I love &lt;water&gt; | courses" in html and "I love \\<water\\> \\| courses" in markdown
+    assert html.count("<svg") == 4
+    # One file: nothing is fetched. The names of XML are no addresses.
+    assert not re.search(r"(?:src|href)=\"(?!#)", html.replace('xlink:href="#', "")) and "@import" not in html
+    figures = json.loads((tmp_path / "figures.json").read_text(encoding="utf-8"))
+    assert [m["name"] for m in figures["family"]] == ["rnn", "transformer"]
+    assert figures["checklist"]["rnn"]["parallel in training"] == {
+        "expected": "✗",
+        "found": {"mark": "✓", "figure": "17 to 17 steps"},
+    }
+    assert len(figures["layers"]) == 2
+
+
+def test_the_same_figures_make_the_same_file(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+        write_report(comparison(), tmp_path / name)
+    assert (tmp_path / "a/report.html").read_bytes() == (tmp_path / "b/report.html").read_bytes()
+
+
+def test_a_terminal_shows_tables_and_no_details() -> None:
+    table = Table(["", "it [bold]is"], [["RNN", "≠ ✗ → ✓"]])
+    sections = [Section("One", ["a [text]", table, Points(["a point"]), Detail("hidden", [table])])]
+    console = Console(record=True, width=80, file=None, quiet=False, force_terminal=False)
+    with console.capture() as captured:
+        to_terminal("Title", sections, console)
+    text = captured.get()
+    assert "a [text]" in text and "≠ ✗ → ✓" in text and "- a point" in text and "hidden" not in text
+    assert '<td class="differs">≠ ✗ → ✓</td>' in to_html("Title", sections)
+    assert "| RNN | ≠ ✗ → ✓ |" in to_markdown("Title", sections)
+
+
+def test_time_to_a_score_is_the_first_validation_that_has_it() -> None:
+    scores = measured().scores
+    assert time_to(scores, 31.0) == (2000, 1.3)
+    assert time_to(scores, 60.0) is None
