@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from transduce.errors import ConfigError, DataError, InputError, RunError, TrainingError, TransduceError
     from transduce.experiment import Experiment
     from transduce.recipe import load_experiment, resume, train
-    from transduce.translator import Translation, Translator
+    from transduce.translator import Translation, Translator, fill, generate, vectors
 
 __version__ = "0.1.0"
 
@@ -27,9 +27,12 @@ _HOMES = {
     "TransduceError": "errors",
     "Translation": "translator",
     "Translator": "translator",
+    "fill": "translator",
+    "generate": "translator",
     "load_experiment": "recipe",
     "resume": "recipe",
     "train": "recipe",
+    "vectors": "translator",
 }
 
 __all__ = [
@@ -42,9 +45,12 @@ __all__ = [
     "TransduceError",
     "Translation",
     "Translator",
+    "fill",
+    "generate",
     "load_experiment",
     "resume",
     "train",
+    "vectors",
 ]
 
 

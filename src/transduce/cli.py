@@ -10,6 +10,7 @@ import typer
 
 from transduce.acceleration.threads import wait_passively
 from transduce.errors import TransduceError
+from transduce.text.vocabulary import readable
 
 app = typer.Typer(
     name="transduce",
@@ -106,11 +107,18 @@ def translate(
     top_k: Annotated[int | None, typer.Option(help="Draw among the k likeliest; 0 = all.")] = None,
     top_p: Annotated[float | None, typer.Option(help="Draw among the likeliest that sum to p.")] = None,
     seed: Annotated[int | None, typer.Option(help="Of sampling.")] = None,
+    without_letters: Annotated[
+        str | None, typer.Option(help="Lines without letters: keep them as they are, or translate.")
+    ] = None,
     unknown: Annotated[str | None, typer.Option(help="Unknown words: avoid, mark or copy.")] = None,
     batch: Annotated[int, typer.Option(help="Lines translated together at most.")] = 256,
     weights: Weights = "auto",
     device: Device = "auto",
     threads: Threads = 0,
+    quantize: Annotated[str, typer.Option(help="none, or int8: faster and approximate (CPU).")] = "none",
+    workers: Annotated[
+        int, typer.Option(help="Processes of one CPU thread each; 0 = one, or all cores for a long file.")
+    ] = 0,
 ) -> None:
     """Translate texts, a file, or standard input: line for line, as they come."""
     from transduce.commands.translate import Output, run_translate
@@ -119,6 +127,7 @@ def translate(
         "beam": beam, "nbest": nbest if nbest != 1 else None, "length_penalty": length_penalty, "max_extra": max_extra,
         "min_length": min_length, "no_repeat_ngram": no_repeat_ngram, "sample": sample or None,
         "temperature": temperature, "top_k": top_k, "top_p": top_p, "seed": seed, "unknown": unknown,
+        "without_letters": without_letters,
     }  # fmt: skip
     run_translate(
         text or [],
@@ -128,6 +137,85 @@ def translate(
         options={key: value for key, value in options.items() if value is not None},
         prefix=prefix,
         batch=batch,
+        weights=weights,
+        device=device,
+        threads=threads,
+        quantize=quantize,
+        workers=workers,
+    )
+
+
+@app.command()
+def fill(
+    run: Annotated[list[Path], typer.Option("--run", help="Run folder of a model trained on blanks (task mask).")],
+    text: Annotated[
+        list[str] | None, typer.Argument(help="Texts, [MASK] where a word is missing. Default: standard input.")
+    ] = None,
+    file: Annotated[Path | None, typer.Option(help="Text file, line by line (.gz and .xz too).")] = None,
+    top_k: Annotated[int, typer.Option(help="Tokens shown for each blank.")] = 5,
+    jsonl: Annotated[bool, typer.Option("--jsonl", help="A JSON object per line, with every token.")] = False,
+    batch: Annotated[int, typer.Option(help="Lines read together at most.")] = 256,
+    weights: Weights = "auto",
+    device: Device = "auto",
+    threads: Threads = 0,
+) -> None:
+    """Say what may stand at the blanks of texts: LINE, BLANK, PROBABILITY and TEXT in columns, the likeliest first.
+
+    transduce fill "我爱[MASK]课" --run RUN
+    """
+    from transduce.commands.fill import run_fill
+
+    run_fill(
+        text or [],
+        file,
+        runs=run,
+        top_k=top_k,
+        jsonl=jsonl,
+        batch=batch,
+        weights=weights,
+        device=device,
+        threads=threads,
+    )
+
+
+@app.command()
+def generate(
+    run: Annotated[list[Path], typer.Option("--run", help="Run folder of a language model (task generate).")],
+    prompt: Annotated[
+        list[str] | None, typer.Argument(help="What texts begin with. Default: one text from its beginning.")
+    ] = None,
+    file: Annotated[Path | None, typer.Option(help="File of beginnings, a line each (.gz and .xz too).")] = None,
+    max_tokens: Annotated[int | None, typer.Option(help="Tokens added at most.")] = None,
+    sample: Annotated[
+        bool, typer.Option("--sample", help="Draw at random instead of taking the likeliest token each time.")
+    ] = False,
+    temperature: Annotated[float | None, typer.Option(help="Of sampling, which it turns on; below 1: careful.")] = None,
+    top_k: Annotated[int | None, typer.Option(help="Draw among the k likeliest; turns sampling on.")] = None,
+    top_p: Annotated[float | None, typer.Option(help="Draw among the likeliest that sum to p; turns it on.")] = None,
+    seed: Annotated[int | None, typer.Option(help="Of sampling, which it turns on.")] = None,
+    beam: Annotated[int | None, typer.Option(help="Beam width; the text then comes when it is whole.")] = None,
+    no_repeat_ngram: Annotated[int | None, typer.Option(help="No n tokens in a row occur twice; 0 = any.")] = None,
+    jsonl: Annotated[bool, typer.Option("--jsonl", help="A JSON object per text, when it is whole.")] = False,
+    weights: Weights = "auto",
+    device: Device = "auto",
+    threads: Threads = 0,
+) -> None:
+    """Go on with texts, shown token by token as they come.
+
+    transduce generate "I love" --run RUN --temperature 0.8
+    """
+    from transduce.commands.generate import run_generate
+
+    drawing = {"temperature": temperature, "top_k": top_k, "top_p": top_p, "seed": seed}
+    sample = sample or any(value is not None for value in drawing.values())
+    options = {**drawing, "sample": sample or None, "max_extra": max_tokens, "beam": beam,
+               "no_repeat_ngram": no_repeat_ngram}  # fmt: skip
+    run_generate(
+        prompt or [],
+        file,
+        runs=run,
+        options={key: value for key, value in options.items() if value is not None},
+        jsonl=jsonl,
         weights=weights,
         device=device,
         threads=threads,
@@ -153,7 +241,9 @@ def score(
 @app.command()
 def evaluate(
     test: Annotated[Path, typer.Option("--test", help="Source file; the reference files follow as arguments.")],
-    references: Annotated[list[Path], typer.Argument(help="Reference files, one or more.")],
+    references: Annotated[
+        list[Path] | None, typer.Argument(help="Reference files, one or more; none for the tasks mask and generate.")
+    ] = None,
     run: Run = None,
     beam: Annotated[int | None, typer.Option(help="Beam width; 1 = greedy.")] = None,
     length_penalty: Annotated[float | None, typer.Option(help="α; higher favours longer output.")] = None,
@@ -166,14 +256,17 @@ def evaluate(
     tokenized: Annotated[
         bool, typer.Option("--tokenized", help="Score the tokens as they stand (older papers).")
     ] = False,
-    strict: Annotated[bool, typer.Option("--strict", help="Refuse references that look tokenised.")] = False,
+    strict: Annotated[bool, typer.Option("--strict", help="Refuse text that looks tokenised.")] = False,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Also write the translations here.")] = None,
+    rows: Annotated[
+        Path | None, typer.Option(help="Also write source, references and outputs here, side by side (JSON lines).")
+    ] = None,
     jsonl: Annotated[bool, typer.Option("--jsonl", help="Print the scores as a JSON object.")] = False,
     weights: Weights = "auto",
     device: Device = "auto",
     threads: Threads = 0,
 ) -> None:
-    """BLEU, chrF and TER of a run on a test set, each with its sacreBLEU signature.
+    """BLEU, chrF and TER of a run on a test set, each with its sacreBLEU signature; or its perplexity on a text.
 
     transduce evaluate --run RUN --test test.zh test.en
     """
@@ -184,14 +277,83 @@ def evaluate(
     asked = ScoringConfig(lowercase=lowercase, tokenized=tokenized) if lowercase or tokenized else None
     run_evaluate(
         test,
-        references,
+        references or [],
         run or [],
         options,
         against=against,
         scoring=asked,
         strict=strict,
         output=output,
+        rows=rows,
         jsonl=jsonl,
+        weights=weights,
+        device=device,
+        threads=threads,
+    )
+
+
+@app.command()
+def compare(
+    data: Annotated[
+        Path | None, typer.Option(help="Experiment file (TOML) with text, tokenizer, training. Default: the demo's.")
+    ] = None,
+    tokens: Annotated[
+        int | None, typer.Option(help="Target tokens to train each model on. Default: 500,000 of the demo's.")
+    ] = None,
+    minutes: Annotated[float | None, typer.Option(help="Minutes that each model is trained instead.")] = None,
+    out: Annotated[Path, typer.Option("--out", "-o", help="Folder of the runs and the report.")] = Path("runs/compare"),
+    only: Annotated[list[str] | None, typer.Option(help="Only this one, such as rnn_search; may be repeated.")] = None,
+    settings: Settings = None,
+) -> None:
+    """Train the models that led to the Transformer, and it, alike; then: what was expected, and what is measured.
+
+    Meant to take a quarter of an hour on two cores. Ctrl-C saves; the same command goes on.
+    """
+    from transduce.commands.compare import run_compare
+
+    raise typer.Exit(run_compare(data, tokens, minutes, out, only or [], settings or []))
+
+
+@app.command()
+def inspect(
+    sentence: Annotated[str, typer.Argument(help="One line of text in the run's source language.")],
+    out: Annotated[
+        Path,
+        typer.Option(
+            "--out",
+            "-o",
+            help="What to write: attention as .png or .svg, a report of everything as .html, the numbers as .npz.",
+        ),
+    ],
+    run: Annotated[Path | None, typer.Option(help="Run folder. Default: the demo run in the package.")] = None,
+    target: Annotated[str | None, typer.Option(help="Look at this translation instead of the model's own.")] = None,
+    layer: Annotated[
+        str | None, typer.Option(help="Picture: only this layer's attention, such as decoder.1.cross. Default: all.")
+    ] = None,
+    head: Annotated[
+        int | None, typer.Option(help="Picture: only this head of --layer, from 0, with its numbers.")
+    ] = None,
+    by: Annotated[str, typer.Option(help="Rows and columns: pieces, characters or words.")] = "pieces",
+    beam: Annotated[int | None, typer.Option(help="Beam width; 1 = greedy.")] = None,
+    weights: Weights = "auto",
+    device: Device = "auto",
+    threads: Threads = 0,
+) -> None:
+    """Look inside: how a run turns one sentence into another.
+
+    transduce inspect 我爱水课 --out report.html
+    """
+    from transduce.commands.inspect import run_inspect
+
+    run_inspect(
+        sentence,
+        out,
+        runs=[] if run is None else [run],
+        target=target,
+        layer=layer,
+        head=head,
+        by=by,
+        beam=beam,
         weights=weights,
         device=device,
         threads=threads,
@@ -215,6 +377,11 @@ def _root(
     pass
 
 
+def _complain(message: str) -> None:
+    """One message on standard error, in which a file's own text can move no cursor and ring no bell."""
+    typer.echo("transduce: " + "\n".join(map(readable, message.split("\n"))), err=True)
+
+
 def main() -> None:
     """Run the command line; print our own errors without a traceback."""
     wait_passively()
@@ -224,8 +391,12 @@ def main() -> None:
     try:
         app()
     except TransduceError as error:
-        typer.echo(f"transduce: {error}", err=True)
+        _complain(str(error))
         sys.exit(error.exit_code)
+    except OSError as error:
+        # A path that leads through a file, a name that is too long: whatever the system has against what was named.
+        _complain(f"{error.filename}: {error.strerror}" if error.filename else str(error))
+        sys.exit(2)
     except KeyboardInterrupt:
         typer.echo("transduce: interrupted", err=True)
         sys.exit(130)

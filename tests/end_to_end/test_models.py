@@ -23,6 +23,8 @@ pytestmark = pytest.mark.usefixtures("unchecked_shapes")
 MODELS: dict[str, dict[str, Any]] = {
     "seq2seq": {"kind": "seq2seq", "layers": 2, "d_model": 13, "dropout": 0.1},
     "rnn_search": {"kind": "rnn_search", "d_model": 14, "dropout": 0.1, "tie": "all"},
+    "convs2s": {"kind": "convs2s", "encoder_layers": 1, "decoder_layers": 2, "d_model": 13, "tie": "target"},
+    "bytenet": {"kind": "bytenet", "encoder_layers": 2, "decoder_layers": 3, "d_model": 26, "dropout": 0.1},
 }
 SHORT = {"batch_tokens": 300, "update_tokens": 600, "validate_every": 5, "save_every": 5, "log_every": 1}
 
@@ -31,6 +33,10 @@ def experiment(folder: Path, kind: str, updates: int = 10, **settings: Any) -> E
     training = {**SHORT, "max_updates": updates, "decay": "inverse_sqrt"}
     table = copy_settings(folder, pairs=211, training=training, validation={"sentences": 5})
     return Experiment.model_validate({**table, "model": MODELS[kind], **settings})
+
+
+def attends(run: Path) -> bool:
+    return "cross-attention" in RunFolder.open(run).experiment.model.capabilities
 
 
 @pytest.fixture(scope="module", params=MODELS)
@@ -48,7 +54,7 @@ def test_a_run_trains_and_translates(run: Path) -> None:
     assert found[1].text == "" and all(len(t.alternatives) == 2 for t in (found[0], found[2]))
     assert [len(s.token_log_probabilities) for s in translator.score(["red"], ["blue red"])] == [3]
     for translation in found:
-        assert len(translation.alignment) == (len(translation.text.split()) if kind == "rnn_search" else 0)
+        assert len(translation.alignment) == (len(translation.text.split()) if attends(run) else 0)
 
 
 def test_a_resumed_run_ends_as_one_that_went_through(run: Path, tmp_path: Path) -> None:
@@ -61,7 +67,7 @@ def test_a_resumed_run_ends_as_one_that_went_through(run: Path, tmp_path: Path) 
 
 def test_unknown_words_are_copied_only_where_a_model_attends(run: Path, copy_run: Path) -> None:
     translator = load(run)
-    if RunFolder.open(run).experiment.model.kind == "rnn_search":
+    if attends(run):
         assert len(translator.translate(["red Zyxel"], unknown="copy")) == 1
         return
     with pytest.raises(ConfigError, match=r'decoding\.unknown = "copy" puts in the source word'):
@@ -96,8 +102,8 @@ def test_memory_is_estimated_from_the_models_own_answer(tmp_path: Path, kind: st
     parameters = sum(p.numel() for p in given.model.build(1009, 1009).parameters())
     short, long = (memory_estimate(given, (1009, 1009), length) for length in (10, 5000))
     assert short.startswith(f"model: {parameters:,} parameters; memory to expect in training: about ")
-    # The additive score keeps a vector for each pair of places.
-    assert (short != long) == (kind == "rnn_search")
+    # The additive score keeps a vector for each pair of places, and ConvS2S its weights.
+    assert (short != long) == ("cross-attention" in given.model.capabilities)
 
 
 @pytest.mark.slow

@@ -16,7 +16,7 @@ from transduce.errors import ConfigError, DataError, InputError, RunError, Train
 
 ROOT = Path(__file__).parents[2]
 SOURCES = sorted((ROOT / "src").rglob("*.py"))
-VERBS = ("demo", "train", "prepare", "translate", "score", "evaluate")
+VERBS = ("demo", "train", "prepare", "translate", "fill", "generate", "score", "evaluate", "inspect")
 
 
 def python(code: str) -> str:
@@ -63,7 +63,7 @@ def test_called_without_a_verb_it_shows_its_help() -> None:
 def test_public_names() -> None:
     assert sorted(transduce.__all__) == [
         "ConfigError", "DataError", "Experiment", "InputError", "RunError", "TrainingError", "TransduceError",
-        "Translation", "Translator", "load_experiment", "resume", "train",
+        "Translation", "Translator", "fill", "generate", "load_experiment", "resume", "train", "vectors",
     ]  # fmt: skip
     for name in transduce.__all__:
         thing = getattr(transduce, name)

@@ -10,7 +10,7 @@ import pytest
 import sacrebleu
 
 from tests.support.command import InProcess, transduce
-from tests.support.copy_run import sentences, write_lines
+from tests.support.copy_run import load, sentences, write_lines
 
 
 @pytest.fixture
@@ -89,6 +89,65 @@ def test_case_139_an_empty_reference_is_scored(cli: InProcess, copy_run: Path, t
     reference = write_lines(tmp_path / "r", ["red blue", "", "dog"])
     done = cli("evaluate", "--run", copy_run, "--test", source, reference).succeeded()
     assert done.lines[-1].startswith("3 lines, ")
+    assert f"transduce: {reference}: 1 empty lines (first: 2) are scored as references that say nothing" in done.err
+
+
+def test_case_136_text_that_looks_tokenised_is_told_whoever_made_it(
+    cli: InProcess, copy_run: Path, given: Path, tmp_path: Path
+) -> None:
+    """References, each of them, the output, and what is compared with; the scores are printed with their signature."""
+    texts = given.read_text(encoding="utf-8").split("\n")[:-1]
+    raw = write_lines(tmp_path / "raw.txt", [f"{text}." for text in texts])
+    apart = write_lines(tmp_path / "apart.txt", [f"{text} ." for text in texts])
+    pieces = write_lines(tmp_path / "pieces.txt", [f"{text[:2]}@@ {text[2:]}." for text in texts])
+    evaluate = ("evaluate", "--run", copy_run, "--test", given)
+    assert "looks tokenised" not in cli(*evaluate, raw).succeeded().err
+    for arguments, name in (
+        ([apart], apart), ([pieces], pieces), ([raw, pieces], pieces), ([raw, "--against", apart], apart),
+    ):  # fmt: skip
+        done = cli(*evaluate, *arguments).succeeded()
+        assert f"transduce: {name} looks tokenised: BLEU of such text is not comparable" in done.err
+        assert f"|tok:13a|smooth:exp|version:{sacrebleu.__version__})" in done.lines[0]
+        cli(*evaluate, *arguments, "--strict").refused(f"{name} looks tokenised", "--tokenized")
+    done = cli(*evaluate, apart, "--tokenized", "--strict").succeeded()
+    assert "looks tokenised" not in done.err and "|tok:none|" in done.lines[0]
+    stops = write_lines(tmp_path / "stops.txt", ["red blue .", "cat ."] * 10)
+    whole = write_lines(tmp_path / "whole.txt", ["red blue.", "cat."] * 10)
+    output = tmp_path / "out.txt"
+    done = cli("evaluate", "--run", copy_run, "--test", stops, whole, "-o", output).succeeded()
+    assert "transduce: the output looks tokenised" in done.err
+    cli("evaluate", "--run", copy_run, "--test", stops, whole, "-o", output, "--strict").refused("the output looks")
+    assert output.read_text(encoding="utf-8") == stops.read_text(encoding="utf-8"), "what was translated is not lost"
+
+
+def test_case_146_scores_come_in_the_order_of_the_input_on_any_number_of_threads(
+    cli: InProcess, copy_run: Path, tmp_path: Path
+) -> None:
+    sources, targets = (sentences(150, seed=seed, longest=12) for seed in (146, 147))
+    files = [write_lines(tmp_path / name, lines) for name, lines in (("s", sources), ("t", targets))]
+    expected = [s.log_probability for s in load(copy_run).score(sources, targets)]
+    for threads in (1, 2):
+        done = cli("score", "--run", copy_run, *files, "--jsonl", "--threads", threads).succeeded()
+        rows = [json.loads(line) for line in done.lines]
+        assert [row["line"] for row in rows] == list(range(1, 151))
+        assert [row["log_probability"] for row in rows] == pytest.approx(expected, abs=1e-4)
+
+
+@pytest.mark.parametrize("kind", ["file", "run", "nothing"])
+def test_case_148_each_row_holds_its_own_texts(cli: InProcess, copy_run: Path, tmp_path: Path, kind: str) -> None:
+    source = write_lines(tmp_path / "s", ["red blue", "cat", "", "dog on the hill"])
+    first, second = (write_lines(tmp_path / n, [f"{n} {i}" for i in range(4)]) for n in ("first", "second"))
+    other = write_lines(tmp_path / "other", ["a", "b", "c", "d"])
+    rows = tmp_path / "rows.jsonl"
+    against = {"file": ["--against", other], "run": ["--against", copy_run], "nothing": []}[kind]
+    cli("evaluate", "--run", copy_run, "--test", source, first, second, "--rows", rows, *against).succeeded()
+    read = lambda path: path.read_text(encoding="utf-8").split("\n")[:-1]  # noqa: E731
+    found = [json.loads(line) for line in read(rows)]
+    baseline = {"file": read(other), "run": read(source), "nothing": [None] * 4}[kind]
+    assert [(r["line"], r["source"], tuple(r["references"]), r["output"], r.get("against")) for r in found] == [
+        (i + 1, text, (f"first {i}", f"second {i}"), text, baseline[i]) for i, text in enumerate(read(source))
+    ]
+    cli("evaluate", "--run", copy_run, "--test", source, first, "--rows", tmp_path).refused("--rows")
 
 
 def test_case_11_case_143_what_does_not_fit_is_refused(

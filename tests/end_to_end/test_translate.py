@@ -12,7 +12,7 @@ from typing import IO
 import pytest
 
 from tests.support.command import COMMAND, InProcess, environment, transduce
-from tests.support.copy_run import load, sentences, write_lines
+from tests.support.copy_run import WORDS, load, sentences, write_lines
 
 
 @pytest.fixture
@@ -203,6 +203,26 @@ def test_bytes_that_are_not_utf8_are_replaced_and_told(cli: InProcess, copy_run:
 def test_a_cut_translation_is_told(cli: InProcess, copy_run: Path) -> None:
     done = cli("translate", "--run", copy_run, "red", "--min-length", 9, "--max-extra", 1)
     assert "1 translations were cut at their greatest length (--max-extra)" in done.succeeded().err
+
+
+def test_case_98_lines_without_letters_are_kept_unless_asked_for(cli: InProcess, copy_run: Path) -> None:
+    lines = b"7\nred 7\n - \n\n...\n"
+    done = cli("translate", "--run", copy_run, "--unknown", "copy", stdin=lines).succeeded()
+    assert done.out == lines
+    done = cli("translate", "--run", copy_run, "--without-letters", "translate", stdin=lines).succeeded()
+    assert done.lines[0] != "7" and done.lines[2] != " - " and done.lines[3] == ""
+    assert set(done.lines[0].split(" ")) <= set(WORDS), "a word, as the model knows no other"
+    wrong = cli("translate", "--run", copy_run, "--without-letters", "drop", "7")
+    wrong.refused("`without_letters` = 'drop'", "'keep' or 'translate'")
+
+
+def test_case_103_repetition_is_told(cli: InProcess, copy_run: Path) -> None:
+    forced = ("translate", "--run", copy_run, "blue", "cat", "--prefix", "red dog red dog red dog red dog")
+    done = cli(*forced, "--jsonl").succeeded()
+    assert "transduce: 2 translations say the same phrase again and again (--no-repeat-ngram 4" in done.err
+    assert [json.loads(line)["repetitive"] for line in done.lines] == [True, True]
+    done = cli("translate", "--run", copy_run, "red dog", "red dog red dog red dog red dog").succeeded()
+    assert "again and again" not in done.err
 
 
 def test_case_20_any_locale_any_way_gives_the_same_bytes(copy_run: Path, tmp_path: Path) -> None:

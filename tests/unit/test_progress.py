@@ -46,6 +46,20 @@ def test_lines_where_no_one_watches(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert watcher.validations[0][0] == 2
 
 
+@pytest.mark.parametrize(
+    ("update", "gain", "told"), [(6, 0.0, False), (7, 0.0, True), (8, -0.25, True), (9, 0.06, False), (9, None, False)]
+)
+def test_case_92_sources_that_are_worth_nothing_are_told_after_warm_up(
+    tmp_path: Path, update: int, gain: float | None, told: bool
+) -> None:
+    watcher, stream = watch(tmp_path, terminal=False)
+    watcher.probes = ()
+    with watcher:
+        watcher.validated(TrainingState(update=update), Validation(2.5, source_gain=gain), False)
+    warning = f"warning: its own source is worth {gain or 0:+.3f} nats a token more to a sentence than another's: the"
+    assert (warning in stream.getvalue()) == told == ("warning" in stream.getvalue())
+
+
 def test_lines_are_not_more_than_one_in_a_while(tmp_path: Path) -> None:
     watcher, stream = watch(tmp_path, terminal=False)
     with watcher:

@@ -17,10 +17,10 @@ import safetensors.torch
 import torch
 from torch import nn
 
-from transduce import run_folder
 from transduce.errors import RunError, TransduceError
 from transduce.experiment import Experiment
 from transduce.run_folder import RunFolder, Snapshot, load_weights, write_snapshot
+from transduce.run_folder.files import write_synced
 from transduce.text.pair import Tokenizers
 from transduce.text.tokenizer import TokenizerConfig
 
@@ -121,7 +121,7 @@ def test_a_failure_while_writing_leaves_the_old_snapshot(
 
         return call
 
-    monkeypatch.setattr(run_folder, "_write_synced", failing(run_folder._write_synced))
+    monkeypatch.setattr("transduce.run_folder.snapshot.write_synced", failing(write_synced))
     monkeypatch.setattr(Path, "rename", failing(Path.rename))
     if at >= 5:
         write_snapshot(folder, weights(Model()), {"update": 2})
@@ -347,7 +347,7 @@ def test_a_file_that_cannot_be_written_is_named(run: RunFolder, monkeypatch: pyt
         path.write_bytes(content[:7])
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(run_folder, "_write_synced", full)
+    monkeypatch.setattr("transduce.run_folder.files.write_synced", full)
     with pytest.raises(TransduceError, match=r"experiment\.toml: could not be written \(No space left on device\)"):
         run.record(EXPERIMENT)
     assert (run.path / "experiment.toml").read_bytes() == before

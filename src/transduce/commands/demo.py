@@ -14,16 +14,19 @@ from transduce.commands.train import report
 from transduce.demo.corpus import DESCRIPTION_EN, DESCRIPTION_ZH, SHOWCASE
 from transduce.demo.shipped import EXPERIMENT
 from transduce.recipe import load_experiment, train
+from transduce.training.company import company, processes
 from transduce.translator import Translator
 
 
 def run_demo(run: Path | None, seed: int) -> int:
     """Train, test and translate. Returns the exit code."""
-    experiment = load_experiment(EXPERIMENT, [f"training.seed={seed}"]).experiment
+    setting = f"training.seed={seed}"
+    experiment = load_experiment(EXPERIMENT, [setting]).experiment
     folder = run if run is not None else _free_folder(Path("runs"))
     typer.echo(DESCRIPTION_EN)
     typer.echo(DESCRIPTION_ZH)
-    with TerminalWatcher(experiment) as watcher:
+    others = ["train", str(EXPERIMENT), "--set", setting, "--run", str(folder)]
+    with TerminalWatcher(experiment) as watcher, company(processes(experiment), others):
         outcome = train(experiment, folder, watcher)
         code = report(outcome, watcher)
     if code:

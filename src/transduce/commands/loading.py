@@ -6,13 +6,16 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from transduce.acceleration.inference import FORMS
 from transduce.demo.shipped import RUN
-from transduce.devices import ComputeConfig
+from transduce.devices import MOST_THREADS, ComputeConfig
 from transduce.errors import ConfigError
 from transduce.translator import Translator
 
 
-def load_translator(runs: Sequence[Path], weights: str, device: str, threads: int) -> Translator:
+def load_translator(
+    runs: Sequence[Path], weights: str, device: str, threads: int, quantize: str = "none"
+) -> Translator:
     """The named runs (an ensemble, if several), or the demo run if none is named."""
     if weights not in ("auto", "average", "best", "last"):
         raise ConfigError(f"--weights {weights}: expected auto, average, best or last")
@@ -21,7 +24,12 @@ def load_translator(runs: Sequence[Path], weights: str, device: str, threads: in
         runs = [RUN]
     if device not in ("auto", "cpu", "cuda", "mps"):
         raise ConfigError(f"--device {device}: expected auto, cpu, cuda or mps")
-    if threads < 0:
-        raise ConfigError(f"--threads {threads}: expected 0 (all cores) or more")
+    if not 0 <= threads <= MOST_THREADS:
+        raise ConfigError(f"--threads {threads}: expected 0 (all cores) or more, up to {MOST_THREADS:,}")
     compute = ComputeConfig.model_validate({"device": device, "threads": threads})
-    return Translator.load(*runs, weights=weights, compute=compute)
+    if quantize not in FORMS:
+        raise ConfigError(f"--quantize {quantize}: expected {' or '.join(FORMS)}")
+    translator = Translator.load(*runs, weights=weights, compute=compute, quantize=quantize)
+    if quantize != "none":
+        print(f"transduce: computing in {translator.arithmetic}", file=sys.stderr)
+    return translator

@@ -6,13 +6,15 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-import torch
 import typer
 
 from transduce.data.batching import Sampler, batch_statistics
 from transduce.data.filters import DUPLICATE
 from transduce.experiment import Experiment
+from transduce.models.outline import outline
 from transduce.recipe import learn_tokenizers, load_experiment, prepare_data
+from transduce.tasks import TASKS
+from transduce.training.memory import PARAMETER_BYTES, bytes_per_place
 
 
 def run_prepare(path: Path, settings: Sequence[str], cache: Path, *, dry_run: bool) -> None:
@@ -23,9 +25,12 @@ def run_prepare(path: Path, settings: Sequence[str], cache: Path, *, dry_run: bo
         tokenizers = learn_tokenizers(experiment)
         data = prepare_data(experiment, tokenizers, Path(scratch) if dry_run else cache, enforce=not dry_run)
         typer.echo(data.report.render())
+        task = TASKS[experiment.task]
+        if cost := task.cost({name: data.store.lengths(name) for name in task.streams}):
+            typer.echo(str(cost))
         sizes = (tokenizers.source.size, tokenizers.target.size)
         typer.echo(f"vocabulary: {sizes[0]:,}" + ("" if tokenizers.joint else f" (source), {sizes[1]:,} (target)"))
-        lengths = {name: data.store.lengths(name) for name in ("source", "target")}
+        lengths = {name: data.store.lengths(name) for name in task.streams}
         config = experiment.training
         sampler = Sampler(
             lengths,
@@ -44,7 +49,7 @@ def run_prepare(path: Path, settings: Sequence[str], cache: Path, *, dry_run: bo
                 "advice: an update is a single pass, whose sentences are all of like length; a training.batch_tokens "
                 "of a quarter of training.update_tokens lets each update learn from several lengths"
             )
-        typer.echo(memory_estimate(experiment, sizes, int(lengths["source"].max()) + 1))
+        typer.echo(memory_estimate(experiment, sizes, int(lengths[task.streams[0]].max()) + 1))
         if dry_run:
             data.report.check(experiment.data.filters.max_dropped, spared=frozenset({DUPLICATE}))
             typer.echo("dry run: nothing was written")
@@ -56,11 +61,9 @@ def memory_estimate(experiment: Experiment, sizes: tuple[int, int], length: int)
     """Memory that training will take, as one sentence; `length` is the longest source in tokens.
 
     Weights, gradients and Adam's two moments take 16 bytes a parameter. A forward pass keeps, for each of
-    `batch_tokens` places, what the model's settings say, and the logits with their gradient: an estimate.
+    `batch_tokens` places, what the model's settings say: an estimate.
     """
-    with torch.device("meta"):
-        model = experiment.model.build(*sizes)
-    parameters = sum(p.numel() for p in model.parameters())
-    floats = experiment.model.activation_floats(length) + 3 * sizes[1]
-    total = (16 * parameters + experiment.training.batch_tokens * 4 * floats) / 2**20 + 400
+    parameters = sum(parameter.numel() for parameter in outline(experiment.model, *sizes).values())
+    places = experiment.training.batch_tokens * bytes_per_place(experiment.model, length)
+    total = (PARAMETER_BYTES * parameters + places) / 2**20 + 400
     return f"model: {parameters:,} parameters; memory to expect in training: about {total:,.0f} MiB"

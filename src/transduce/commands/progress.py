@@ -20,6 +20,9 @@ PLAIN_EVERY = 10.0
 """Seconds between progress lines where no one watches a terminal."""
 WINDOW = 20
 """Updates over which speed and loss are averaged."""
+LEAST_GAIN = 0.05
+"""Nats per token that its sources must be worth to a model after warm-up. A translator has one or more; one whose
+targets are shifted by a line, or one that has learned no more than how frequent words are, about none."""
 
 
 class TerminalWatcher(Watcher):
@@ -28,6 +31,7 @@ class TerminalWatcher(Watcher):
     def __init__(self, experiment: Experiment, console: Console | None = None) -> None:
         self.console = console or Console(stderr=True, highlight=False, soft_wrap=True, quiet=not leads())
         self.probes: Sequence[ProbeConfig] = experiment.validation.probes
+        self.warmup = experiment.training.warmup
         self.validations: list[tuple[int, Validation]] = []
         self._recent: deque[tuple[int, float, float]] = deque(maxlen=WINDOW)
         self._last_line = 0.0
@@ -91,10 +95,17 @@ class TerminalWatcher(Watcher):
         parts = [f"update {state.update:,}: validation loss {validation.loss:.3f}"]
         if validation.bleu is not None and validation.chrf is not None:
             parts.append(f"BLEU {validation.bleu:.1f}  chrF {validation.chrf:.1f}")
+        elif validation.accuracy is not None:
+            parts.append(f"perplexity {validation.perplexity:.2f}  accuracy {validation.accuracy:.1f} %")
         for probe, found in zip(self.probes, validation.probes, strict=True):
             values = "  ".join(f"P({word}) {p:.3f}" for word, p in found.items())
             parts.append(f"after “{probe.prefix}”: {values}")
         self.say("  ".join(parts) + ("  (best)" if improved else ""))
+        if validation.source_gain is not None and state.update >= self.warmup and validation.source_gain < LEAST_GAIN:
+            self.say(
+                f"warning: its own source is worth {validation.source_gain:+.3f} nats a token more to a sentence than "
+                "another's: the model makes no use of what it reads. Are source and target aligned, line for line?"
+            )
 
     def saved(self, state: TrainingState, snapshot: Snapshot) -> None:
         if not state.regular:

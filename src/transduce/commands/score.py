@@ -25,6 +25,9 @@ def run_score(
             typer.echo(json.dumps(row, ensure_ascii=False))
         else:
             typer.echo(f"{result.log_probability:.4f}\t" + " ".join(f"{piece}:{value:.4f}" for piece, value in tokens))
+    if cut := sum(result.cut for result in scored):
+        typer.echo(f"transduce: {cut} of {len(scored)} targets are longer than this run can write: of these only the "
+                   "beginning counts", err=True)  # fmt: skip
     total = sum(result.log_probability for result in scored)
     count = sum(len(result.token_log_probabilities) for result in scored)
     typer.echo(f"transduce: {len(pairs)} pairs, {count} tokens, log-probability {total:.4f} in all, "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -9,8 +10,10 @@ import typer
 
 from transduce.commands.progress import TerminalWatcher
 from transduce.errors import ConfigError
+from transduce.experiment.load import apply_settings
 from transduce.recipe import Outcome, exit_code, load_experiment, resume, train
 from transduce.run_folder import RunFolder
+from transduce.training.company import company, processes
 from transduce.training.distributed import leads
 
 
@@ -21,11 +24,13 @@ def run_train(experiment: Path | None, run: Path | None, settings: Sequence[str]
     if resumed is not None:
         if run is not None:
             raise ConfigError("--resume names the run folder already: leave --run out")
-        with TerminalWatcher(RunFolder.open(resumed).experiment) as watcher:
+        of_run = RunFolder.open(resumed).experiment
+        count = processes(apply_settings(of_run, settings, str(resumed)))
+        with TerminalWatcher(of_run) as watcher, company(count, sys.argv[1:]):
             return report(resume(resumed, settings, watcher), watcher)
     assert experiment is not None
     loaded = load_experiment(experiment, settings)
-    with TerminalWatcher(loaded.experiment) as watcher:
+    with TerminalWatcher(loaded.experiment) as watcher, company(processes(loaded.experiment), sys.argv[1:]):
         watcher.say(f"preset {loaded.reason}")
         folder = run if run is not None else Path("runs") / loaded.experiment.name
         return report(train(loaded.experiment, folder, watcher), watcher)

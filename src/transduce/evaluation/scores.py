@@ -56,8 +56,13 @@ def score(
     for name in metrics:
         metric = known[name]
         value = metric.corpus_score(list(hypotheses), [list(reference) for reference in references])
-        results.append(Score(value.name, value.score, str(metric.get_signature())))
+        results.append(Score(value.name, bounded(value.name, value.score), str(metric.get_signature())))
     return results
+
+
+def bounded(metric: str, value: float) -> float:
+    """A score that is not above 100, which sacreBLEU's rounding passes by 4e-14; an error rate may be."""
+    return value if metric == "TER" else min(value, 100.0)
 
 
 def exact_match(hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> Score:
@@ -71,9 +76,11 @@ def refuse_uneven(hypotheses: Sequence[str], references: Sequence[Sequence[str]]
     """Raise DataError unless each reference set has one line per line of output, and there are some."""
     for i, reference in enumerate(references, start=1):
         if isinstance(reference, str) or len(reference) != len(hypotheses):
+            turned = len(references) == len(hypotheses) and all(len(other) == 1 for other in references)
+            hint = f"; expected one list of {len(references)}, got {len(references)} lists of 1" if turned else ""
             raise DataError(
                 f"reference {i} has {len(reference)} lines, the output has {len(hypotheses)}: "
-                "each reference needs one line per line of output"
+                f"each reference needs one line per line of output{hint}"
             )
     if not hypotheses:
         raise DataError("there is nothing to score: the test has no lines")

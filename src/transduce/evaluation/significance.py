@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from sacrebleu.significance import PairedTest, Result
 
-from transduce.evaluation.scores import ScoringConfig, calculators, refuse_uneven
+from transduce.evaluation.scores import ScoringConfig, bounded, calculators, refuse_uneven
 
 SAMPLES = 1000
 """Times that the test set is drawn anew, with replacement; sacreBLEU's own default and seed."""
@@ -59,5 +59,6 @@ def compare(
         if rows:
             first, second = rows
             p_value = 1.0 if second.p_value is None else float(second.p_value)
-            found.append(Comparison(name, float(first.score), float(second.score), p_value, str(signatures[name])))
+            old, new = (bounded(name, float(row.score)) for row in (first, second))
+            found.append(Comparison(name, old, new, p_value, str(signatures[name])))
     return found

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
+from transduce.models import kinds_with
+from transduce.tasks import TASKS, Task
+
 PresetName = Literal["tiny", "small", "base", "big"]
 
 MODEL: dict[str, Any] = {"kind": "transformer"}
@@ -55,15 +58,36 @@ def choose(pairs: int) -> tuple[PresetName, str]:
 
 
 def fill_in(name: Any, values: dict[str, Any]) -> dict[str, Any]:
-    """`values` laid on the preset (on nothing, if there is none of that name).
+    """`values` laid on what their task asks for, and that on the preset (on nothing, if there is none of that name).
 
     Another model than `MODEL` keeps its own defaults for what is left out.
     """
     preset = PRESETS[name] if isinstance(name, str) and name in PRESETS else {}
+    values = merge(own_settings(_task(values)), values)
     model = values.get("model", {})
     if isinstance(model, dict) and model.get("kind", MODEL["kind"]) == MODEL["kind"]:
         return merge(merge({"model": MODEL}, preset), values)
     return merge({table: rest for table, rest in preset.items() if table != "model"}, values)
+
+
+def own_settings(task: Task[Any] | None) -> dict[str, Any]:
+    """What a task needs and has other defaults for, table by table."""
+    settings: dict[str, Any] = {}
+    if task is not None:
+        settings = merge(settings, dict(task.defaults))
+        for place, value in task.requires.items():
+            table, key = place.split(".")
+            settings = merge(settings, {table: {key: value}})
+    return settings
+
+
+def _task(values: dict[str, Any]) -> Task[Any] | None:
+    """The task that is named, or else what the model can do; None where neither makes sense."""
+    name, model = values.get("task"), values.get("model")
+    if name is not None:
+        return TASKS.get(name) if isinstance(name, str) else None
+    kind = model.get("kind", MODEL["kind"]) if isinstance(model, dict) else MODEL["kind"]
+    return next((task for task in TASKS.values() if kind in kinds_with(task.needs)), None)
 
 
 def merge(under: dict[str, Any], over: dict[str, Any]) -> dict[str, Any]:

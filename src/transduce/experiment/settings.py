@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from transduce.config import Config
 from transduce.data.corpus import CorpusConfig
@@ -13,8 +13,9 @@ from transduce.data.filters import FilterConfig
 from transduce.devices import ComputeConfig
 from transduce.evaluation.scores import ScoringConfig
 from transduce.experiment.presets import PresetName, fill_in
-from transduce.models import ModelConfig, TransformerConfig
-from transduce.search.config import DecodingConfig
+from transduce.models import ModelConfig, TransformerConfig, kinds_with
+from transduce.search.config import WIDEST_BEAM, DecodingConfig
+from transduce.tasks import TASKS, TaskName
 from transduce.text.tokenizer import TokenizerConfig
 
 
@@ -41,6 +42,9 @@ class TrainingConfig(Config):
     of like length, so let an update add up several passes, or it learns from one length at a time."""
     update_tokens: int = Field(25000, ge=1)
     """Tokens on either side that one update learns from (5.1), reached by adding up several passes."""
+    memory: Literal["stop", "fit"] = "stop"
+    """What to do when a pass does not fit into memory: stop and name the batch, or `fit`: before training find by
+    trial the largest `batch_tokens` that fits, up to the one given; `update_tokens` stays."""
     max_updates: int = Field(100_000, ge=1)
     """Updates after which training ends (5.2)."""
     max_epochs: int = Field(0, ge=0)
@@ -102,7 +106,7 @@ class ValidationConfig(Config):
 
     sentences: int = Field(500, ge=0)
     """How many validation sentences are translated for BLEU and chrF; 0 = none."""
-    beam: int = Field(1, ge=1)
+    beam: int = Field(1, ge=1, le=WIDEST_BEAM)
     """Beam of that translation; 1 (greedy) is quick."""
     probes: tuple[ProbeConfig, ...] = ()
     """Next-word probabilities to follow."""
@@ -113,8 +117,6 @@ class Experiment(Config):
 
     name: str = "experiment"
     """Names the run folder unless `--run` does."""
-    task: Literal["translate"] = "translate"
-    """What is learned: a target sequence for a source sequence."""
     source_language: str = ""
     """Code of the source language (BCP 47, such as zh or pt-BR); free for other sequences."""
     target_language: str = ""
@@ -125,11 +127,20 @@ class Experiment(Config):
     tokenizer: TokenizerConfig = TokenizerConfig()
     model: ModelConfig = TransformerConfig()
     """What learns: one of the models below, which `kind` tells apart; the Transformer unless given."""
+    task: TaskName = None  # type: ignore[assignment]  # the validator below puts a name in its place
+    """What is learned: a target of any length for a source (`translate`), one target token for each source token
+    (`label`), one label for a whole source (`classify`), what stands at blanks of a text (`mask`), how a text goes on
+    (`generate`), or the answer to a question that ends a story (`answer`). Unless given, the first of translate, mask,
+    label, generate and answer that the model can do."""
     training: TrainingConfig = TrainingConfig()
     validation: ValidationConfig = ValidationConfig()
     decoding: DecodingConfig = DecodingConfig()
     scoring: ScoringConfig = ScoringConfig()
     compute: ComputeConfig = ComputeConfig()
+    initial: Path | None = None
+    """Run folder that this run goes on from: its weights, as far as the model has them, and its tokenizer of the
+    source, with the same task and languages that of the target too; its sizes of the model are the defaults. A
+    projection to another vocabulary starts afresh."""
     source_vectors: Path | None = None
     """Word vectors (word2vec text format) that the source embedding starts from (article 1.2)."""
     target_vectors: Path | None = None
@@ -139,6 +150,58 @@ class Experiment(Config):
     @classmethod
     def _fill_in_preset(cls, values: Any) -> Any:
         return fill_in(values.get("preset", "base"), values) if isinstance(values, dict) else values
+
+    @field_validator("name")
+    @classmethod
+    def _name_is_a_folder(cls, name: str) -> str:
+        if name in ("", ".", "..") or "/" in name or "\0" in name or len(name) > 60:
+            raise ValueError("expected the name of a folder: at most 60 characters, without slashes")
+        return name
+
+    @field_validator("task", mode="before")
+    @classmethod
+    def _task_is_what_the_model_can_do(cls, value: Any, info: ValidationInfo) -> Any:
+        if value is not None:
+            return value
+        # A model that is no model has its own error.
+        capabilities = info.data["model"].capabilities if "model" in info.data else {"encoder-decoder"}
+        return next(name for name, task in TASKS.items() if task.needs in capabilities)
+
+    @model_validator(mode="after")
+    def _model_can_do_the_task(self) -> Experiment:
+        if TASKS[self.task].needs not in self.model.capabilities:
+            able = '" or "'.join(kinds_with(TASKS[self.task].needs))
+            raise ValueError(
+                f'model.kind = "{self.model.kind}" can\'t do task = "{self.task}": set model.kind to "{able}", or '
+                "leave `task` out for what the model can do"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _task_has_what_it_needs(self) -> Experiment:
+        task = TASKS[self.task]
+        for place, needed in task.requires.items():
+            table, key = place.split(".")
+            if (value := getattr(getattr(self, table), key)) != needed:
+                raise ValueError(f'task = "{task.name}" needs {place} = {needed!r}, not {value!r}: leave it out')
+        if "source" in task.streams:
+            for corpus in (*self.data.train, self.data.valid, *self.data.test.values()):
+                if not corpus.has_pairs:
+                    raise ValueError(f'task = "{task.name}" learns from pairs, and {corpus.name} has only texts')
+        if self.validation.probes and not task.metrics:
+            raise ValueError(f'validation.probes follow words of a target, which task = "{task.name}" does not write')
+        return self
+
+    @model_validator(mode="after")
+    def _decoding_has_an_effect(self) -> Experiment:
+        task = TASKS[self.task]
+        task.check(self.decoding)
+        if self.validation.beam != 1 and "beam" not in task.decoding:
+            raise ValueError(
+                f'validation.beam = {self.validation.beam} has no effect on the task "{task.name}", whose output comes '
+                f"of {task.describe(self.decoding)}: leave it out"
+            )
+        return self
 
     @model_validator(mode="after")
     def _budgets_agree(self) -> Experiment:
@@ -151,12 +214,11 @@ class Experiment(Config):
 
     @model_validator(mode="after")
     def _positions_suffice(self) -> Experiment:
-        longest = self.data.filters.max_length + 1
-        if self.model.longest is not None and longest > self.model.longest:
+        most, marks = self.data.filters.max_length, TASKS[self.task].marks
+        if self.model.longest is not None and most + marks > self.model.longest:
             raise ValueError(
-                f"model.max_positions = {self.model.longest} learned positions don't hold "
-                f"data.filters.max_length = {self.data.filters.max_length} tokens and an end mark: "
-                "raise the one or lower the other"
+                f"model.max_positions = {self.model.longest} positions don't hold data.filters.max_length = {most} "
+                f"tokens{' and an end mark' if marks else ''}: raise the one or lower the other"
             )
         return self
 

@@ -10,22 +10,33 @@ from pathlib import Path
 
 import torch
 
-from transduce.acceleration.allocator import keep_freed_memory
+from transduce.acceleration.allocator import keep_freed_memory, return_freed_memory
 from transduce.data.prepare import Prepared
 from transduce.data.report import Report
 from transduce.devices import Compute, resolve
 from transduce.errors import ConfigError, InputError
 from transduce.experiment import Experiment
 from transduce.experiment.load import apply_settings
-from transduce.models.contract import EncoderDecoder
+from transduce.models.contract import Model
+from transduce.recipe.initial import start_from
 from transduce.recipe.results import TestResult, finish
-from transduce.recipe.text import learn_tokenizers, prepare_data, read_texts, record_data
-from transduce.run_folder import RunFolder
-from transduce.tasks.translate import Translate
+from transduce.recipe.text import (
+    learn_tokenizers,
+    prepare_data,
+    read_texts,
+    record_data,
+    refuse_to_keep,
+    refuse_too_long,
+    suspicious_tests,
+)
+from transduce.run_folder import RunFolder, fitting_weights
+from transduce.tasks import TASKS
 from transduce.text.pair import Tokenizers
 from transduce.text.word_vectors import load_word_vectors
 from transduce.training.distributed import World, join
+from transduce.training.fit import fit
 from transduce.training.loop import Listener, Trainer
+from transduce.training.memory import refuse_enormous
 from transduce.training.validation import HeldOut, Validator
 
 FREE_TO_CHANGE = ("training.max_updates", "training.max_epochs", "training.max_minutes", "training.patience",
@@ -83,6 +94,7 @@ def train(experiment: Experiment, run: Path | str, watcher: Watcher | None = Non
         watcher.preparing("reading the training text and learning the tokenizer")
         tokenizers = learn_tokenizers(experiment)
         RunFolder.create(path, experiment, tokenizers)
+        return_freed_memory()  # learning from a large text may take more than training
     world.wait()
     folder = RunFolder.open(path)
     try:
@@ -136,21 +148,36 @@ def _go(
 ) -> Outcome:
     watcher.preparing("encoding the text, or finding it encoded")
     data = _prepare(run, experiment, world)
+    task = TASKS[experiment.task]
+    cost = task.cost({name: data.store.lengths(name) for name in task.streams})
     if world.leads:
-        record_data(run, experiment, data, resumed)
-    task = Translate()
+        record_data(run, experiment, data, cost, resumed)
+    checkpoint = run.newest_whole() if resumed else None
+    if checkpoint is not None:
+        fitting_weights(experiment.model, run.vocabularies, checkpoint)
+    refuse_enormous(experiment.model, run.vocabularies, compute.device)
+    if experiment.training.memory == "fit" and checkpoint is None:
+        experiment = _fit(run, experiment, data, compute, world, watcher)
     torch.manual_seed(experiment.training.seed)
     model = build_model(experiment, run.tokenizers)
+    if experiment.initial is not None and checkpoint is None:
+        watcher.noticed(start_from(model, experiment.initial))
     held_out = HeldOut(*read_texts(experiment.data.valid))
-    for corpus in experiment.data.test.values():
-        read_texts(corpus)  # what is wrong with it is told now, not when training has ended
+    if not resumed:
+        refuse_to_keep(held_out.sources, held_out.targets, experiment)
+    refuse_too_long(experiment, run.tokenizers)
+    suspicions = suspicious_tests(experiment, run.tokenizers)
     validator = Validator(held_out, run.tokenizers, task, experiment, compute)
     trainer = Trainer(model, task, data.store, validator, run, experiment, compute, world, watcher)
-    if resumed and (snapshot := run.newest_whole()) is not None:
-        trainer.resume(snapshot)
-    elif resumed and world.leads:
-        trainer.journal.cut(0)
+    if checkpoint is not None:
+        trainer.resume(checkpoint)
+    elif world.leads:
+        trainer.begin()
     if world.leads:
+        if cost is not None:
+            watcher.noticed(str(cost))
+        for suspicion in suspicions:
+            watcher.noticed(suspicion)
         watcher.announced(_announce(experiment, data.report, compute, model, run.tokenizers, trainer, world))
     interruption = trainer.train()
     if not trainer.state.finished or not world.leads:
@@ -160,15 +187,41 @@ def _go(
     )
 
 
-def build_model(experiment: Experiment, tokenizers: Tokenizers) -> EncoderDecoder:
+def _fit(
+    run: RunFolder, experiment: Experiment, data: Prepared, compute: Compute, world: World, watcher: Watcher
+) -> Experiment:
+    """The experiment with batches that fit into memory, which the run folder has from now on."""
+    asked = experiment.training
+    watcher.preparing(f"trying whether batches of {asked.batch_tokens:,} tokens fit into memory")
+    sizes = (run.tokenizers.source.size, run.tokenizers.target.size)
+    fitting, reason = fit(sizes, TASKS[experiment.task], data.store, experiment, compute, world)
+    if reason and world.leads:
+        found = fitting.training
+        watcher.noticed(
+            f"training.batch_tokens is {found.batch_tokens:,} instead of {asked.batch_tokens:,}, and an update adds up "
+            f'{found.accumulate} passes instead of {asked.accumulate} (training.memory = "fit"): {reason}'
+        )
+        run.record(fitting)
+    world.wait()
+    return fitting
+
+
+def build_model(experiment: Experiment, tokenizers: Tokenizers) -> Model:
     """The experiment's model with fresh weights (of torch's seed), or word vectors where it names some."""
     model = experiment.model.build(tokenizers.source.size, tokenizers.target.size)
-    for path, side, embedding in (
-        (experiment.source_vectors, tokenizers.source, model.source_embedding),
-        (experiment.target_vectors, tokenizers.target, model.target_embedding),
+    for path, side, name in (
+        (experiment.source_vectors, tokenizers.source, "source"),
+        (experiment.target_vectors, tokenizers.target, "target"),
     ):
-        if path is not None:
-            load_word_vectors(path, side, embedding.weight, embedding.scale)
+        if path is None:
+            continue
+        embedding = getattr(model, f"{name}_embedding", None)
+        if embedding is None:
+            raise ConfigError(
+                f'{name}_vectors: model.kind = "{experiment.model.kind}" has no {name} embedding to put them in: leave '
+                "it out"
+            )
+        load_word_vectors(path, side, embedding.weight, embedding.scale)
     return model
 
 
@@ -186,7 +239,7 @@ def _announce(
     experiment: Experiment,
     report: Report,
     compute: Compute,
-    model: EncoderDecoder,
+    model: Model,
     tokenizers: Tokenizers,
     trainer: Trainer,
     world: World,

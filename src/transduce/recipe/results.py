@@ -18,6 +18,7 @@ from transduce.evaluation.scores import Score, exact_match, score
 from transduce.experiment import Experiment
 from transduce.recipe.text import BUILTINS, read_texts
 from transduce.run_folder import RunFolder, write_snapshot, write_text
+from transduce.tasks import Cost
 from transduce.training.averaging import average_weights
 from transduce.training.curve import draw_curve
 from transduce.training.loop import Trainer
@@ -34,6 +35,8 @@ class TestResult:
     name: str
     scores: list[Score]
     samples: list[dict[str, str]]
+    cost: Cost | None
+    """What the task cannot give of the references."""
 
 
 def finish(
@@ -52,9 +55,9 @@ def finish(
     tests = []
     sums = {}
     if experiment.data.test:
-        translator = Translator.load(run.path, compute=experiment.compute)
+        translator = Translator.load(run.path, compute=experiment.compute.model_copy(update={"threads": compute.cores}))
         for name, corpus in experiment.data.test.items():
-            preparing(f"translating the test set `{name}`")
+            preparing(f"scoring the test set `{name}`")
             sums[name] = checksum([corpus], builtins=BUILTINS)
             tests.append(_test(name, corpus, translator, experiment))
     draw_curve(run.journal, run.path / "curve.png", experiment.name)
@@ -64,13 +67,21 @@ def finish(
 
 def _test(name: str, corpus: CorpusConfig, translator: Translator, experiment: Experiment) -> TestResult:
     sources, targets = read_texts(corpus)
+    if translator.task.metrics is None:
+        return TestResult(name, translator.measure(targets), [], None)
     references = [translator.tokenizers.target.plain(text) for text in targets]
     outputs = [translation.text for translation in translator.translate(sources)]
     # Spread evenly over the test, so that nobody picks them and no part of it is left out.
     shown = sorted({i * len(sources) // SAMPLES for i in range(SAMPLES)})
     rows = [{"source": sources[i], "output": outputs[i], "reference": references[i]} for i in shown]
-    scores = score(outputs, [references], language=experiment.target_language, scoring=experiment.scoring)
-    return TestResult(name, [*scores, exact_match(outputs, [references])], rows)
+    scores = score(
+        outputs,
+        [references],
+        language=experiment.target_language,
+        scoring=experiment.scoring,
+        metrics=translator.task.metrics,
+    )
+    return TestResult(name, [*scores, exact_match(outputs, [references])], rows, translator.cost(sources, targets))
 
 
 def _record_results(
@@ -82,17 +93,21 @@ def _record_results(
     tests: Sequence[TestResult],
     sums: dict[str, str],
 ) -> None:
-    state = trainer.state
+    state, task = trainer.state, trainer.task
+    cost = task.cost({name: data.store.lengths(name) for name in task.streams})
     results: dict[str, Any] = {
         "tests": {
             test.name: {
                 "scores": [{"name": s.name, "value": s.value, "signature": s.signature} for s in test.scores],
                 "sha256": sums[test.name],
-                "decoding": experiment.decoding.model_dump(),
+                "decoding": experiment.decoding.model_dump(include=set(task.decoding)),
                 "samples": test.samples,
+                **({} if test.cost is None else {"task_cost": test.cost.figures}),
             }
             for test in tests
         },
+        "task": task.name,
+        **({} if cost is None else {"task_cost": cost.figures}),
         "seed": experiment.training.seed,
         "updates": state.update,
         "finished": state.finished,

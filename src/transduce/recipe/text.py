@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+import math
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
+from itertools import islice
 from pathlib import Path
+from typing import Any
 
-from transduce.data.corpus import Builtins, CorpusConfig, checksum, count_pairs, read_pairs
+from transduce.data.corpus import Builtins, CorpusConfig, RawPair, checksum, count_pairs, read_pairs
 from transduce.data.filters import clean_pairs, fingerprints
 from transduce.data.prepare import Prepared, prepare
 from transduce.data.report import Report
 from transduce.demo import corpus as demo
-from transduce.demo import dates
-from transduce.errors import DataError, RunError
+from transduce.demo import dates, questions
+from transduce.errors import ConfigError, DataError, RunError
+from transduce.evaluation.scores import looks_tokenised
 from transduce.experiment import Experiment
 from transduce.experiment.load import Loaded
 from transduce.experiment.load import load as load_with
 from transduce.run_folder import RunFolder, read_json, write_text
+from transduce.tasks import TASKS, Cost
+from transduce.text.lines import has_letter
 from transduce.text.pair import Tokenizers
 
 
@@ -25,11 +31,24 @@ def _demo(split: demo.Split) -> Iterable[tuple[str, str]]:
     return ((example.source, example.target) for example in demo.pairs(split))
 
 
+def _senses(split: demo.Split) -> Iterable[tuple[str, str]]:
+    return ((example.source, example.senses[0]) for example in demo.pairs(split) if len(example.senses) == 1)
+
+
 BUILTINS: Builtins = {
     **{f"demo-{split}": partial(_demo, split) for split in demo.SPLITS},
+    **{f"senses-{split}": partial(_senses, split) for split in demo.SPLITS if split != "long"},
     **{f"dates-{split}": partial(dates.pairs, split) for split in ("train", "valid", "test")},
+    **{f"questions-{split}": partial(questions.pairs, split) for split in ("train", "valid", "test")},
+    **{f"questions-test-{kind}": partial(questions.pairs, "test", kind) for kind in questions.KINDS},
 }
 """The corpora that the program makes itself."""
+
+SAMPLE = 20_000
+"""Pairs that show how many new words a larger text would bring."""
+
+MOST_KEPT = 0.1
+"""Share of the validation text that `decoding.without_letters = "keep"` may answer wrongly before it is refused."""
 
 
 def load_experiment(path: Path | str, settings: Iterable[str] = ()) -> Loaded:
@@ -38,15 +57,32 @@ def load_experiment(path: Path | str, settings: Iterable[str] = ()) -> Loaded:
 
 
 def learn_tokenizers(experiment: Experiment) -> Tokenizers:
-    """Tokenizers trained on the training text as the filters leave it."""
+    """Tokenizers trained on the training text as the filters leave it; where memory asks for it, on every n-th pair."""
     data = experiment.data
     barred = fingerprints(held_out(experiment), data.filters, builtins=BUILTINS)
+    # Of a text without a translation each word counts once.
+    streams = TASKS[experiment.task].streams
 
-    def pairs() -> Iterable[tuple[str, str]]:
-        kept = clean_pairs(data.train, data.filters, Report(), builtins=BUILTINS, held_out=barred)
-        return ((pair.source, pair.target) for _, pair in kept)
+    def texts(corpora: Sequence[CorpusConfig] = data.train) -> Iterator[tuple[str, ...]]:
+        kept = clean_pairs(corpora, data.filters, Report(), builtins=BUILTINS, held_out=barred)
+        return (tuple(getattr(pair, name) for name in streams) for _, pair in kept)
 
-    return Tokenizers.train(experiment.tokenizer, pairs)
+    every, count = 1, count_pairs(data.train, builtins=BUILTINS)
+    if count > SAMPLE:
+        share = -(-SAMPLE // len(data.train))
+        sample = [text for corpus in data.train for text in islice(texts([corpus]), share)]
+        every = max(1, math.ceil(count / Tokenizers.capacity(experiment.tokenizer, sample)))
+
+    def learned() -> Iterator[tuple[str, ...]]:
+        return islice(texts(), 0, None, every)
+
+    if experiment.initial is None:
+        return Tokenizers.train(experiment.tokenizer, learned)
+    before = RunFolder.open(experiment.initial)
+    said = "task", "source_language", "target_language"
+    same = all(getattr(experiment, name) == getattr(before.experiment, name) for name in said)
+    same = same and experiment.tokenizer.target_kind == before.tokenizers.config.target_kind
+    return Tokenizers.train(experiment.tokenizer, learned, known=before.tokenizers, known_target=same)
 
 
 def prepare_data(experiment: Experiment, tokenizers: Tokenizers, cache: Path, *, enforce: bool = True) -> Prepared:
@@ -60,16 +96,20 @@ def prepare_data(experiment: Experiment, tokenizers: Tokenizers, cache: Path, *,
         builtins=BUILTINS,
         held_out=held_out(experiment),
         languages=languages if all(languages) else None,
+        streams=TASKS[experiment.task].streams,
+        comparable=TASKS[experiment.task].metrics != (),
         enforce=enforce,
     )
 
 
-def record_data(run: RunFolder, experiment: Experiment, data: Prepared, resumed: bool) -> None:
-    """Write data.json, or on resume make sure that the text is still the one the run began with."""
+def record_data(run: RunFolder, experiment: Experiment, data: Prepared, cost: Cost | None, resumed: bool) -> None:
+    """Write data.json, with what the task costs, or on resume make sure that the text is the one the run began with."""
     path = run.path / "data.json"
     checksums = {"train": data.checksum, "valid": checksum([experiment.data.valid], builtins=BUILTINS)}
     if resumed and path.exists():
-        before = read_json(path).get("sha256", {})
+        before = read_json(path).get("sha256")
+        if not isinstance(before, dict):
+            raise RunError(f"{path}: it holds no checksums of the text; restore the file to resume, or start a new run")
         changed = [name for name in checksums if checksums[name] != before.get(name)]
         if changed:
             raise RunError(
@@ -77,7 +117,12 @@ def record_data(run: RunFolder, experiment: Experiment, data: Prepared, resumed:
                 "restore it to resume, or start a new run"
             )
         return
-    write_text(path, json.dumps({"sha256": checksums, "report": data.report.to_json()}, ensure_ascii=False, indent=1))
+    own = run.tokenizers
+    tokenizer = {"fingerprint": own.fingerprint, "source": own.source.size, "target": own.target.size}
+    content: dict[str, Any] = {"sha256": checksums, "tokenizer": tokenizer, "report": data.report.to_json()}
+    if cost is not None:
+        content["task_cost"] = cost.figures
+    write_text(path, json.dumps(content, ensure_ascii=False, indent=1))
 
 
 def read_texts(corpus: CorpusConfig) -> tuple[list[str], list[str]]:
@@ -91,6 +136,53 @@ def read_texts(corpus: CorpusConfig) -> tuple[list[str], list[str]]:
         sources.append(pair.source)
         targets.append(pair.target)
     return sources, targets
+
+
+def refuse_to_keep(sources: Sequence[str], targets: Sequence[str], experiment: Experiment) -> None:
+    """Raise ConfigError where lines without letters would be kept, but the held-out text wants them translated."""
+    unused = "without_letters" not in TASKS[experiment.task].decoding
+    if unused or experiment.decoding.without_letters == "translate":
+        return
+    pairs = enumerate(zip(sources, targets, strict=True), start=1)
+    wanted = [number for number, (s, t) in pairs if not has_letter(s) and s.strip() != t.strip()]
+    if len(wanted) > MOST_KEPT * len(sources):
+        raise ConfigError(
+            f"{len(wanted):,} of {len(sources):,} sources of the validation text have no letters but another target "
+            f'(first: pair {wanted[0]}), and decoding.without_letters = "keep" would return them as they are: set it '
+            'to "translate"'
+        )
+
+
+def suspicious_tests(experiment: Experiment, tokenizers: Tokenizers) -> list[str]:
+    """What is odd about the test sets, in sentences. Raises DataError for what is wrong with them, before training."""
+    found = []
+    written = bool(TASKS[experiment.task].metrics)
+    for name, corpus in experiment.data.test.items():
+        _, targets = read_texts(corpus)
+        plain = [tokenizers.target.plain(text) for text in targets]
+        if written and not experiment.scoring.tokenized and looks_tokenised(plain):
+            found.append(
+                f"warning: the references of data.test.{name} look tokenised: BLEU of such text is not comparable, "
+                "unless scoring.tokenized = true says what it is"
+            )
+    return found
+
+
+def refuse_too_long(experiment: Experiment, tokenizers: Tokenizers) -> None:
+    """Raise DataError for held-out text that the model has no positions for: now, not at the first validation."""
+    if experiment.model.longest is None:
+        return
+    most = experiment.model.longest - TASKS[experiment.task].marks
+    for corpus in held_out(experiment):
+        side = TASKS[experiment.task].streams[0]
+        texts = read_texts(corpus)[RawPair._fields.index(side)]
+        for number, ids in enumerate(getattr(tokenizers, side).encode_batch(texts), start=1):
+            if len(ids) > most:
+                raise DataError(
+                    f"{corpus.name}: pair {number} of the held-out text has a {side} of {len(ids)} tokens, more than "
+                    f"the {most} that model.max_positions = {experiment.model.longest} holds: raise it, or shorten the "
+                    "text or take it out"
+                )
 
 
 def held_out(experiment: Experiment) -> list[CorpusConfig]:

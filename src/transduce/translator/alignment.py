@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import Any, cast
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
 from transduce.layers.tap import record
-from transduce.models.contract import EncoderDecoder
-from transduce.tasks.translate import Translate
+from transduce.models.contract import EncoderDecoder, Model
+from transduce.search.decoding import evaluating
+from transduce.tasks import Task
 from transduce.text.pair import Tokenizers
 from transduce.text.specials import UNK
 from transduce.translator.results import Link
 
 
 def cross_attention(
-    models: Sequence[EncoderDecoder], task: Translate, source: Sequence[int], target: Sequence[int]
+    models: Sequence[Model], task: Task[Any], source: Sequence[int], target: Sequence[int]
 ) -> Float[Tensor, "t s"]:
     """Weight of each source token at the step that wrote each target token: mean over models, layers, heads.
 
@@ -26,7 +28,7 @@ def cross_attention(
     """
     maps: list[Tensor] = []
     with torch.inference_mode():
-        for model in filter(attends, models):
+        for model in cast(Iterator[EncoderDecoder], filter(attends, models)):
             steps: dict[str, list[Tensor]] = {}
 
             def listen(name: str, value: Tensor, steps: dict[str, list[Tensor]] = steps) -> Tensor:
@@ -35,14 +37,14 @@ def cross_attention(
                 return value
 
             batch = task.batch([source], [target], [0]).to(next(model.parameters()).device)
-            with record(listen):
+            with evaluating(model), record(listen):
                 model.hidden(batch["previous"].ids, model.encode(batch["source"].ids, batch["source"].lengths))
             # A recurrent decoder attends once for each target token, the others once for all.
             maps += [torch.cat(parts) for parts in steps.values()]
     return torch.stack(maps).mean(0)[: len(target), : len(source)].cpu()
 
 
-def attends(model: EncoderDecoder) -> bool:
+def attends(model: Model) -> bool:
     """Whether the model weighs the source's tokens against one another, so that there is something to link by."""
     return "cross-attention" in model.capabilities
 

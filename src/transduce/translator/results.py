@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+REPETITIVE = 4
+"""Times that a phrase comes in a row from which output is called repetitive: three may be emphasis."""
+
 
 @dataclass(frozen=True, slots=True)
 class Link:
@@ -48,7 +51,9 @@ class Translation:
     alignment: tuple[Link, ...] = ()
     """Of the best one, where asked for: a link per target piece."""
     truncated: bool = False
-    """Whether the output reached its greatest length before it ended."""
+    """Whether the output reached its greatest length before it ended, or ends only because of that."""
+    repetitive: bool = False
+    """Whether a phrase comes `REPETITIVE` times in a row or more, and more often than any in the source."""
 
     @property
     def text(self) -> str:
@@ -64,8 +69,10 @@ class Scored:
     """Log-probabilities, in nats, that the model gives a translation."""
 
     pieces: tuple[str, ...]
-    """Target pieces as people read them; the last is the end mark."""
+    """Target pieces as people read them; the last is the end mark, where there is room for one."""
     token_log_probabilities: tuple[float, ...]
+    cut: bool = False
+    """Whether the target was too long for the task, so that this is its beginning."""
 
     @property
     def log_probability(self) -> float:
@@ -89,4 +96,24 @@ def join(source: str, parts: Sequence[Translation], endings: Sequence[str]) -> T
         links += [link.moved(source_at, target_at) for link in part.alignment]
         source_at += len(part.source) + len(ending)
         target_at += len(part.text) + len(ending)
-    return Translation(source, tuple(alternatives), tuple(links), any(part.truncated for part in parts))
+    return Translation(
+        source,
+        tuple(alternatives),
+        tuple(links),
+        any(part.truncated for part in parts),
+        any(part.repetitive for part in parts),
+    )
+
+
+def most_in_a_row(ids: Sequence[int]) -> int:
+    """How many times in a row a phrase of tokens comes at most; less than `REPETITIVE` is not told apart from 1."""
+    most = 1
+    for size in range(1, len(ids) // REPETITIVE + 1):
+        # Each token that equals the one `size` before it carries the repetition on.
+        carried = longest = 0
+        for one, other in zip(ids, ids[size:], strict=False):
+            carried = carried + 1 if one == other else 0
+            if carried > longest:
+                longest = carried
+        most = max(most, longest // size + 1)
+    return most if most >= REPETITIVE else 1

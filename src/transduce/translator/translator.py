@@ -7,57 +7,90 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
 
+import numpy as np
 from pydantic import ValidationError
 
+from transduce.acceleration.inference import FORMS, Quantize, accelerate
 from transduce.config import explain
 from transduce.devices import Compute, ComputeConfig, resolve
 from transduce.errors import ConfigError, InputError, RunError
+from transduce.evaluation.scores import Score
 from transduce.experiment import Experiment
-from transduce.models.contract import EncoderDecoder, StepModel
-from transduce.run_folder import RunFolder, load_weights
+from transduce.models.contract import Model
+from transduce.run_folder import RunFolder
 from transduce.search.config import DecodingConfig
-from transduce.search.ensemble import Ensemble
 from transduce.search.hypothesis import Hypothesis
-from transduce.tasks.translate import Translate
-from transduce.text.lines import safe, split_text
+from transduce.tasks import TASKS, Cost
+from transduce.tasks.measure import measure
+from transduce.text.lines import has_letter, safe, split_text
 from transduce.text.pair import Tokenizers
-from transduce.text.specials import EOS, NAMES, UNK
+from transduce.text.specials import UNK
+from transduce.text.vocabulary import one_line
 from transduce.translator.alignment import attends, copies, cross_attention, links
-from transduce.translator.results import Alternative, Scored, Translation, join
+from transduce.translator.results import (
+    REPETITIVE,
+    Alternative,
+    Scored,
+    Translation,
+    join,
+    most_in_a_row,
+)
+
+MEASURED_TOKENS = 4096
+"""Padded tokens that are measured together at most."""
 
 
 class Translator:
     """Text in, text out. Output i belongs to input i; what shares a batch doesn't matter."""
 
     def __init__(
-        self, models: Sequence[EncoderDecoder], tokenizers: Tokenizers, experiment: Experiment, compute: Compute
+        self, models: Sequence[Model], tokenizers: Tokenizers, experiment: Experiment, compute: Compute
     ) -> None:
-        self.models = [model.to(compute.device).eval() for model in models]
-        self.model: StepModel = self.models[0] if len(self.models) == 1 else Ensemble(self.models)
+        self.models = [model.to(compute.device) for model in models]
         self.tokenizers, self.experiment, self.compute = tokenizers, experiment, compute
-        self.task = Translate()
+        self.arithmetic: str = compute.precision
+        """How products are computed, in words."""
+        self.task = TASKS[experiment.task]
+        self.model = self.models[0] if len(self.models) == 1 else self.task.ensemble(self.models)
 
     @classmethod
-    def load(cls, *runs: Path | str, weights: str = "auto", compute: ComputeConfig | None = None) -> Self:
+    def load(
+        cls,
+        *runs: Path | str,
+        weights: str = "auto",
+        compute: ComputeConfig | None = None,
+        quantize: Quantize = "none",
+    ) -> Self:
         """Load a run, or several that share a vocabulary, whose probabilities are then averaged.
 
         `weights` is average, best, last, or auto: the first of them that is there. The computer is
-        chosen anew, not as in training, unless `compute` says how.
+        chosen anew, not as in training, unless `compute` says how. `quantize="int8"` computes products in 8-bit
+        integers where this machine can (`arithmetic` tells): faster, and approximate.
         Raises RunError for a folder that is no whole run.
         """
+        if quantize not in FORMS:
+            raise ConfigError(f"quantize = {quantize!r}: expected {' or '.join(FORMS)}")
         if not runs:
             raise RunError("no run folder was named")
         folders = [RunFolder.open(Path(run)) for run in runs]
         first = folders[0]
         for other in folders[1:]:
             if other.tokenizers.fingerprint != first.tokenizers.fingerprint:
-                raise RunError(f"{other.path} has another vocabulary than {first.path}: an ensemble needs a shared one")
-        models = []
-        for folder in folders:
-            model = folder.experiment.model.build(folder.tokenizers.source.size, folder.tokenizers.target.size)
-            load_weights(model, folder.weights(weights))
-            models.append(model)
-        return cls(models, first.tokenizers, first.experiment, resolve(compute or ComputeConfig()))
+                sizes = (other.tokenizers.target.size, first.tokenizers.target.size)
+                raise RunError(
+                    f"{other.path} has another vocabulary than {first.path}, {sizes[0]:,} target pieces and "
+                    f"{sizes[1]:,}: an ensemble needs runs that learned theirs from the same text"
+                )
+            if other.experiment.task != first.experiment.task:
+                raise RunError(
+                    f'{other.path} was trained to "{other.experiment.task}" and {first.path} to '
+                    f'"{first.experiment.task}": an ensemble needs one task'
+                )
+        models = [folder.model(weights).eval() for folder in folders]
+        translator = cls(models, first.tokenizers, first.experiment, resolve(compute or ComputeConfig()))
+        for model in translator.models:
+            translator.arithmetic = accelerate(model, translator.compute, quantize)
+        return translator
 
     def decoding(self, **options: Any) -> DecodingConfig:
         """The run's decoding settings with `options` laid over them. Raises ConfigError for a wrong one."""
@@ -65,9 +98,11 @@ class Translator:
         if "nbest" in options and "beam" not in options:
             settings["beam"] = max(settings["beam"], settings["nbest"])
         try:
-            return DecodingConfig.model_validate(settings)
+            config = DecodingConfig.model_validate(settings)
         except ValidationError as error:
             raise explain(error, DecodingConfig, "decoding") from None
+        self.task.check(config)
+        return config
 
     def translate(
         self,
@@ -81,13 +116,15 @@ class Translator:
     ) -> list[Translation]:
         """Translate texts. `options` are settings of `DecodingConfig`, such as beam=4 or nbest=5.
 
-        A text of several lines is translated line by line; line endings and outer white space are kept,
-        and a blank line stays as it is. `prefixes` forces the beginning of each translation (of texts of
-        one line). `first` is the number of the first text in a longer stream: sampling is seeded by it.
-        `alignment` adds links between words; there are none where no model attends to the source.
+        A text of several lines is translated line by line; line endings and outer white space are kept, and a
+        line without letters stays as it is, unless `without_letters` has the model translate all but blank ones.
+        `prefixes` forces the beginning of what is translated (of texts of one line). `first` is the number of the
+        first text in a longer stream: sampling is seeded by it. `alignment` adds links between words; there are none
+        where no model attends to the source.
         """
         if isinstance(texts, str):
             raise InputError("translate takes a list of texts, not one text: write translate([text])")
+        self.refuse_another("translate")
         config = self.decoding(**options)
         attending = any(map(attends, self.models))
         if config.unknown == "copy" and not attending:
@@ -100,8 +137,9 @@ class Translator:
             raise InputError("prefixes: expected one for each text, and texts of one line each")
         owners = [i for i, parts in enumerate(lines) for _ in parts]
         contents = [content for parts in lines for content, _ in parts]
-        sources = self.tokenizers.source.encode_batch([content.strip() for content in contents])
-        self._refuse_long(sources, owners, first, config)
+        every = config.without_letters == "translate"
+        sources = self.tokenizers.source.encode_batch([c.strip() if every or has_letter(c) else "" for c in contents])
+        self.refuse_long(sources, owners, first, config)
         forced = None if prefixes is None else self.tokenizers.target.encode_batch([prefixes[i] for i in owners])
         with self.compute.autocast():
             found = self.task.decode(
@@ -121,8 +159,17 @@ class Translator:
                 for text, parts in zip(texts, lines, strict=True)
             ]
 
-    def _refuse_long(self, sources: list[list[int]], owners: list[int], first: int, config: DecodingConfig) -> None:
-        most = min(config.max_source, (self.model.max_positions or config.max_source + 1) - 1)
+    def refuse_another(self, command: str) -> None:
+        """Raise ConfigError unless this run was trained for a command."""
+        if self.task.command != command:
+            raise ConfigError(
+                f'this run was trained to "{self.task.name}", so it can\'t {command}: use transduce {self.task.command}'
+            )
+
+    def refuse_long(
+        self, sources: Sequence[list[int]], owners: Iterable[int], first: int, config: DecodingConfig
+    ) -> None:
+        most = min(config.max_source, (self.model.max_positions or config.max_source + 1) - self.task.marks)
         for i, source in zip(owners, sources, strict=True):
             if len(source) > most:
                 raise InputError(
@@ -141,10 +188,11 @@ class Translator:
     ) -> Translation:
         """Hypotheses of one line as text, with the white space around the line put back."""
         core = content.strip()
-        if not source:
-            return Translation(content, (Alternative(content, 0.0, 0.0),))
         at = content.index(core)
         before, after = content[:at], content[at + len(core) :]
+        if not source:
+            kept = before + one_line(self.tokenizers.target.plain(core)) + after
+            return Translation(content, (Alternative(kept, 0.0, 0.0),))
         alternatives = []
         for hypothesis in hypotheses:
             words = None
@@ -154,7 +202,10 @@ class Translator:
             text = self.tokenizers.target.decode(hypothesis.ids, show_unknown=show_unknown, copies=words)
             alternatives.append(Alternative(before + text + after, hypothesis.score, hypothesis.log_probability))
         best = hypotheses[0]
-        result = Translation(content, tuple(alternatives), truncated=not best.finished)
+        most = most_in_a_row(best.ids)
+        repetitive = most >= REPETITIVE and most > most_in_a_row(source)
+        cut = not best.finished or best.limited
+        result = Translation(content, tuple(alternatives), truncated=cut, repetitive=repetitive)
         if not alignment or not best.ids:
             return result
         weights = cross_attention(self.models, self.task, source, best.ids)
@@ -176,10 +227,29 @@ class Translator:
             batch = self.task.batch([source_ids[i] for i in chunk], [target_ids[i] for i in chunk], chunk)
             with self.compute.autocast():
                 rows = self.task.token_log_probabilities(self.models[0], batch.to(self.compute.device))
-            for i, row in zip(chunk, rows, strict=True):
-                pieces = [self.tokenizers.target.piece_name(id) for id in target_ids[i]]
-                results[i] = Scored((*pieces, NAMES[EOS]), tuple(row))
+            for i, ids, row in zip(chunk, batch["expected"].ids.tolist(), rows, strict=True):
+                pieces = tuple(self.tokenizers.target.piece_name(id) for id in ids[: len(row)])
+                results[i] = Scored(pieces, tuple(row), cut=len(pieces) < len(target_ids[i]))
         return [results[i] for i in range(len(sources))]
+
+    def measure(self, texts: Sequence[str]) -> list[Score]:
+        """How well a single run tells texts, where that needs no references: accuracy and perplexities."""
+        if len(self.models) > 1:
+            raise InputError("measure takes one run, not an ensemble")
+        texts = [safe(text).strip() for text in texts]
+        ids = self.tokenizers.target.encode_batch(texts)
+        self.refuse_long(ids, range(len(ids)), 0, self.experiment.decoding)
+        with self.compute.autocast():
+            found = measure(
+                self.task, self.models[0], ids, ids, batch_tokens=MEASURED_TOKENS, device=self.compute.device
+            )
+        return found.scores(texts)
+
+    def cost(self, sources: Sequence[str], targets: Sequence[str]) -> Cost | None:
+        """What of some targets this run's task can never write, however well it does; None for nothing."""
+        pairs = (("source", self.tokenizers.source, sources), ("target", self.tokenizers.target, targets))
+        ids = {name: tokenizer.encode_batch([safe(t).strip() for t in texts]) for name, tokenizer, texts in pairs}
+        return self.task.cost({name: np.array([len(row) for row in rows]) for name, rows in ids.items()})
 
     def unknown_share(self, texts: Iterable[str]) -> float:
         """Share of the pieces of some texts that the source vocabulary lacks, 0 to 1."""

@@ -9,7 +9,7 @@ import pytest
 
 from transduce.data.corpus import CorpusConfig
 from transduce.errors import ConfigError
-from transduce.experiment.load import Loaded, load, parse
+from transduce.experiment.load import Loaded, load, parse, to_toml
 
 LEAST = """
 [data]
@@ -111,7 +111,7 @@ def test_the_last_set_counts(tmp_path: Path) -> None:
             "unknown key `training.lerning_rate`: did you mean `learning_rate`?",
         ),
         ("[data.filters]\nmaxlength = 3\n" + LEAST, "unknown key `data.filters.maxlength`: did you mean `max_length`?"),
-        ("[compute]\nqqqq = 3\n" + LEAST, "unknown key `compute.qqqq`: known keys here: device, precision, threads"),
+        ("[compute]\nqqqq = 3\n" + LEAST, "unknown key `compute.qqqq`: known keys here: device, precision, processes, threads"),
         ('preset = "huge"\n' + LEAST, "`preset` = 'huge': "),
         ('preset = ["tiny"]\n' + LEAST, "`preset` = ['tiny']: "),
         ("model = 3\n" + LEAST, "`model` = 3: "),
@@ -144,8 +144,27 @@ def test_the_last_set_counts(tmp_path: Path) -> None:
         ("[decoding]\nnbest = 5\n" + LEAST, "`nbest` = 5 is more than `beam` = 4"),
         (
             '[model]\npositions = "learned"\nmax_positions = 250\n' + LEAST,
-            "model.max_positions = 250 learned positions don't hold",
+            "model.max_positions = 250 positions don't hold data.filters.max_length = 250 tokens and an end mark",
         ),
+        (
+            '[model]\nkind = "feed_forward"\ninput = "concat"\n' + LEAST,
+            "model.max_positions = 50 positions don't hold data.filters.max_length = 250 tokens: raise",
+        ),
+        (
+            'task = "label"\n' + LEAST,
+            'model.kind = "transformer" can\'t do task = "label": set model.kind to "feed_forward" or "rnn"',
+        ),
+        (
+            'task = "translate"\n[model]\nkind = "rnn"\n' + LEAST,
+            'model.kind = "rnn" can\'t do task = "translate": set model.kind to "transformer" or "seq2seq" or ',
+        ),
+        ('task = "lable"\n' + LEAST, "`task` = 'lable': Input should be 'translate'"),
+        ('[model]\nkind = "rnn"\ntie = "target"\n' + LEAST, "`model.tie` = 'target': Input should be 'all' or 'none'"),
+        (
+            '[model]\nkind = "rnn"\n[decoding]\nbeam = 7\n' + LEAST,
+            'decoding.beam = 7 has no effect on the task "label", whose output comes of one pass',
+        ),
+        ('[model]\nkind = "rnn"\n[validation]\nbeam = 4\n' + LEAST, "validation.beam = 4 has no effect on the task"),
         ("[training]\nseed = 'a'\nwarmup = 0\n" + LEAST, "; `training.warmup` = 0: "),
         ('[data]\ntrain = [{ source = "x" }]\nvalid = { tsv = "y" }', "`source` and `target` belong together"),
     ],
@@ -154,6 +173,15 @@ def test_what_is_wrong_is_named(tmp_path: Path, text: str, message: str) -> None
     found = refused(tmp_path, text)
     assert message in found
     assert found.startswith(f"{tmp_path / 'experiment.toml'}: ")
+
+
+def test_the_task_is_what_the_model_can_do_unless_another_is_named(tmp_path: Path) -> None:
+    assert read(tmp_path, LEAST).experiment.task == "translate"
+    labelling = read(tmp_path, '[model]\nkind = "rnn"\n[decoding]\nbeam = 1\n' + LEAST).experiment
+    assert labelling.task == "label"
+    assert parse(to_toml(labelling), "there") == labelling
+    named = read(tmp_path, 'task = "label"\n[model]\nkind = "feed_forward"\n' + LEAST).experiment
+    assert (named.task, named.model.kind) == ("label", "feed_forward")
 
 
 def test_separate_vocabularies_need_another_tie(tmp_path: Path) -> None:

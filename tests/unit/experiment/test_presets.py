@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from transduce.experiment import Experiment
+from transduce.experiment import Experiment, TrainingConfig
 from transduce.experiment.load import parse, to_toml
 from transduce.experiment.presets import PRESETS, choose, merge
 from transduce.models import Seq2SeqConfig
@@ -98,3 +98,22 @@ def test_toml_holds_every_key_so_that_later_presets_change_no_old_run() -> None:
         table["preset"] = preset
         other = Experiment.model_validate(table)
         assert other.model_dump(exclude={"preset"}) == experiment.model_dump(exclude={"preset"})
+
+
+def test_a_task_has_its_own_model_and_settings_unless_others_are_given() -> None:
+    data = {"train": [{"text": "t"}], "valid": {"text": "t"}}
+    mask, generate = (Experiment.model_validate({"task": task, "data": data}) for task in ("mask", "generate"))
+    assert (mask.model.kind, generate.model.kind) == ("bert", "gpt")
+    assert mask.training.label_smoothing == generate.training.label_smoothing == 0
+    assert mask.training.warmup == TrainingConfig().warmup
+    # The same follows from the model alone.
+    assert Experiment.model_validate({"model": {"kind": "gpt"}, "data": data}) == generate
+    smoothed = Experiment.model_validate({"task": "mask", "data": data, "training": {"label_smoothing": 0.2}})
+    assert smoothed.training.label_smoothing == 0.2
+    pairs = {"train": [{"tsv": "t"}], "valid": {"tsv": "t"}}
+    classify = Experiment.model_validate({"task": "classify", "data": pairs, "preset": "tiny"})
+    assert (classify.model.kind, classify.model.tie, classify.model.layers) == ("bert", "none", 12)
+    assert (classify.tokenizer.joint, classify.tokenizer.target_kind) == (False, "line")
+    assert classify.tokenizer.vocabulary == PRESETS["tiny"]["tokenizer"]["vocabulary"]
+    assert classify.data.filters.max_ratio > 1e6 and classify.decoding.without_letters == "translate"
+    assert Experiment.model_validate({"data": pairs}).training.label_smoothing == 0.1

@@ -1,0 +1,40 @@
+"""`transduce compare`: a small family from an experiment file to a report."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.support.command import InProcess
+
+
+@pytest.fixture
+def arguments(experiment: Path, tmp_path: Path) -> tuple[object, ...]:
+    return ("compare", "--data", experiment, "--tokens", 3000, "--out", tmp_path / "out", "--only", "rnn",
+            "--only", "transformer")  # fmt: skip
+
+
+def test_two_members_are_trained_measured_and_reported_and_then_reused(
+    cli: InProcess, arguments: tuple[object, ...], tmp_path: Path
+) -> None:
+    done = cli(*arguments).succeeded()
+    text = done.out.decode()
+    assert "Expected, then measured" in text and "What a layer costs" in text
+    assert "2 of 2: Transformer" in done.err and "report.html" in done.err
+    for name in ("report.html", "report.md", "figures.json", "rnn/results.json", "transformer/results.json"):
+        assert (tmp_path / "out" / name).is_file()
+    figures = json.loads((tmp_path / "out/figures.json").read_text(encoding="utf-8"))
+    sizes = [member["scores"]["parameters"] for member in figures["family"]]
+    assert sizes[0] == pytest.approx(sizes[1], rel=0.15)
+    growths = {member["name"]: member["parallel"]["growth"] for member in figures["family"]}
+    assert growths == {"rnn": "linear", "transformer": "constant"}
+    again = cli(*arguments).succeeded()
+    assert again.err.count("trained already") == 2
+
+
+def test_what_is_wrong_is_said(cli: InProcess, arguments: tuple[object, ...]) -> None:
+    cli("compare", "--tokens", 5, "--minutes", 1).refused("two budgets")
+    cli("compare", "--minutes", 0).refused("above 0")
+    cli("compare", "--only", "elman").refused("--only elman", "transformer")

@@ -1,0 +1,57 @@
+"""What tokenizers learn from: all of the text, or an even part of one that memory would not hold."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.copy_run import copy_settings, write_lines
+from transduce.experiment import Experiment
+from transduce.recipe import text
+from transduce.text import bpe
+from transduce.text.pair import Tokenizers
+
+
+@pytest.fixture
+def learned(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, ...]]:
+    """The pairs that a tokenizer was last trained on."""
+    found: list[tuple[str, ...]] = []
+
+    def train(config: object, pairs: Callable[[], Iterable[tuple[str, ...]]], **options: Any) -> None:
+        found[:] = pairs()
+
+    monkeypatch.setattr(Tokenizers, "train", train)
+    monkeypatch.setattr(text, "SAMPLE", 20)
+    return found
+
+
+def experiment(folder: Path, kind: str) -> Experiment:
+    """Two corpora of 30 and 21 pairs; each pair has a word of six bytes that no other has, space included."""
+    settings = copy_settings(folder, tokenizer={"kind": kind, "minimum_count": 1})
+    shards = []
+    for name, numbers in (("one", range(30)), ("two", range(30, 51))):
+        path = write_lines(folder / f"{name}.txt", [f"red w{number:04}" for number in numbers])
+        shards.append({"source": path, "target": path})
+    settings["data"]["train"] = shards
+    return Experiment.model_validate(settings)
+
+
+@pytest.mark.parametrize(("room", "every"), [(17 * 5, 3), (51 * 5, 1), (10**9, 1)])
+def test_every_nth_pair_is_learned_from(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, learned: list[tuple[str, ...]], room: int, every: int
+) -> None:
+    monkeypatch.setattr(bpe, "LEARNED_BYTES", room)
+    text.learn_tokenizers(experiment(tmp_path, "bpe"))
+    expected = [f"red w{number:04}" for number in range(0, 51, every)]
+    assert learned == [(line, line) for line in expected]
+
+
+def test_other_vocabularies_learn_from_all(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, learned: list[tuple[str, ...]]
+) -> None:
+    monkeypatch.setattr(bpe, "LEARNED_BYTES", 1)
+    text.learn_tokenizers(experiment(tmp_path, "word"))
+    assert len(learned) == 51
