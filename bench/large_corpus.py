@@ -1,6 +1,6 @@
 """Make a corpus of millions of distinct pairs out of smaller ones, to measure memory and time on.
 
-    .venv/bin/python bench/large_corpus.py OUT --valid valid.tsv.gz TRAIN.tsv.gz [TRAIN.tsv.gz …]
+    .venv/bin/python bench/large_corpus.py OUT --valid valid.tsv.gz train.tsv.gz train.zh.gz,train.en.gz …
 
 Writes gzipped shards of aligned text and the experiment OUT/large.toml. The first copy of each text is as it
 was; in later ones characters are exchanged for others of the same text, so that no pair comes twice and the
@@ -47,14 +47,14 @@ sentences = 0
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("out", type=Path, help="folder to write to, about 0.2 GB a million pairs")
-    parser.add_argument("train", type=Path, nargs="+", help="TSV files with source and target, plain or .gz")
+    parser.add_argument("out", type=Path, help="folder to write to, about 0.1 GB a million pairs")
+    parser.add_argument("train", nargs="+", help="TSV file, or two aligned files with a comma between; plain or .gz")
     parser.add_argument("--valid", type=Path, required=True, help="TSV file of the experiment's held-out text")
     parser.add_argument("--pairs", type=int, default=4_500_000)
     parser.add_argument("--shards", type=int, default=3, help="files that each text is spread over, on either side")
     given = parser.parse_args()
     given.out.mkdir(parents=True, exist_ok=True)
-    texts = [list(read_pairs(CorpusConfig(tsv=path))) for path in given.train]
+    texts = [list(read_pairs(corpus(files))) for files in given.train]
     share = given.pairs / sum(len(pairs) for pairs in texts)
     seen = FingerprintSet()
     rng = random.Random(1)
@@ -64,7 +64,7 @@ def main() -> None:
         count = left if pairs is texts[-1] else round(share * len(pairs))
         left -= count
         names = [f"text-{number}-{shard}" for shard in range(given.shards)]
-        weight = WEIGHTS[number % 3]
+        weight = WEIGHTS[number % len(WEIGHTS)]
         for name in names:
             lines.append(f'  {{ source = "{name}.source.gz", target = "{name}.target.gz", weight = {weight} }},\n')
         write(given.out, names, distinct(pairs, count, seen, rng), count)
@@ -73,9 +73,14 @@ def main() -> None:
     (given.out / "large.toml").write_text(text, encoding="utf-8")
 
 
+def corpus(files: str) -> CorpusConfig:
+    first, *second = map(Path, files.split(","))
+    return CorpusConfig(source=first, target=second[0]) if second else CorpusConfig(tsv=first)
+
+
 def distinct(pairs: list[RawPair], count: int, seen: FingerprintSet, rng: random.Random) -> Iterator[RawPair]:
     """`count` pairs, none of them in `seen`: the text as it is, then copies of it with characters exchanged."""
-    pools = [[c for pair in pairs for c in pair[side] if c.isalpha()] for side in (0, 1)]
+    pools = [[c for pair in pairs for c in pair[:2][side] if c.isalpha()] for side in (0, 1)]
     wide, narrow = ([[c for c in pool if (c > "\u2e7f") == wide] or pool for pool in pools] for wide in (True, False))
     for made, pair in enumerate(cycle(pairs)):
         if made == count:
