@@ -60,7 +60,7 @@ class Compute:
         return torch.autocast(self.device.type, dtype=torch.bfloat16)
 
     def __str__(self) -> str:
-        return f"{self.device}, {self.precision}, {self.threads} threads"
+        return f"{self.device}, {self.precision}, {self.threads} thread{'s' if self.threads > 1 else ''}"
 
 
 def resolve(config: ComputeConfig) -> Compute:

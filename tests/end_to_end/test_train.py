@@ -31,7 +31,7 @@ def test_train_then_translate(experiment: Path, tmp_path: Path) -> None:
         "read 211, kept 211, dropped 0",
         "model: ",
         "effective batch: up to 600 ",
-        "compute: cpu, fp32, 1 threads",
+        "compute: cpu, fp32, 1 thread",
         "update 5: validation loss ",
         "update 7: validation loss ",
         "training ended: 7 updates were made (training.max_updates)",
@@ -119,7 +119,7 @@ def test_case_95_a_record_of_what_made_the_run(cli: InProcess, experiment: Path,
     results = json.loads((tmp_path / "a/results.json").read_text(encoding="utf-8"))
     assert {"seed", "data_sha256", "compute", "hardware", "transduce", "training_flops"} <= set(results)
     assert {"torch", "python", "cores", "processor"} <= set(results["hardware"])
-    assert results["compute"] == "cpu, fp32, 1 threads"
+    assert results["compute"] == "cpu, fp32, 1 thread"
     assert results["weights_sha256"] == hashlib.sha256(weights[0]).hexdigest()
     settings = (tmp_path / "a/experiment.toml").read_bytes()
     assert results["experiment_sha256"] == hashlib.sha256(settings).hexdigest()

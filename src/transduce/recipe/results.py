@@ -120,7 +120,7 @@ def _record_results(
         "experiment_sha256": _sha256(run.path / "experiment.toml"),
         "weights_sha256": _sha256(run.path / "average/weights.safetensors"),
         "data_sha256": {"train": data.checksum, "valid": checksum([experiment.data.valid], builtins=BUILTINS)},
-        "compute": str(compute),
+        "compute": str(compute) + (f", {trainer.world.size} processes" if trainer.world.size > 1 else ""),
         "hardware": hardware(),
         "transduce": __version__,
         "ended": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
