@@ -111,7 +111,10 @@ def test_the_last_set_counts(tmp_path: Path) -> None:
             "unknown key `training.lerning_rate`: did you mean `learning_rate`?",
         ),
         ("[data.filters]\nmaxlength = 3\n" + LEAST, "unknown key `data.filters.maxlength`: did you mean `max_length`?"),
-        ("[compute]\nqqqq = 3\n" + LEAST, "unknown key `compute.qqqq`: known keys here: device, precision, processes, threads"),
+        (
+            "[compute]\nqqqq = 3\n" + LEAST,
+            "unknown key `compute.qqqq`: known keys here: device, precision, processes, threads",
+        ),
         ('preset = "huge"\n' + LEAST, "`preset` = 'huge': "),
         ('preset = ["tiny"]\n' + LEAST, "`preset` = ['tiny']: "),
         ("model = 3\n" + LEAST, "`model` = 3: "),
