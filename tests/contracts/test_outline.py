@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import time
 
 import pytest
@@ -28,6 +30,16 @@ def test_names_shapes_and_types_are_the_models_and_nothing_is_drawn(variation: V
         n: (p.shape, p.dtype) for n, p in model.named_parameters()
     }
     assert all(p.is_meta for p in found.values())
+
+
+def test_nothing_is_imported_that_takes_a_second() -> None:
+    """As torch would to fill a tensor that has no values."""
+    code = (
+        "import sys; from transduce.models import TransformerConfig; from transduce.models.outline import outline\n"
+        "before = set(sys.modules); outline(TransformerConfig(), 37, 37); print(len(set(sys.modules) - before))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120)
+    assert int(done.stdout) < 20
 
 
 @pytest.mark.parametrize(

@@ -31,6 +31,12 @@ def lines_in(content: bytes) -> int:
     return text.count(b"\n") + bool(text and not text.endswith(b"\n"))
 
 
+def without_endings(text: str) -> list[str]:
+    """The lines of a text; a carriage return belongs to the ending only where a line feed follows."""
+    *lines, last = text.split("\n")
+    return [line.removesuffix("\r") for line in lines] + [last]
+
+
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     folder = tmp_path_factory.mktemp("runs")
@@ -95,11 +101,11 @@ def test_translate_in_every_shape_of_output(cli: InProcess, few: Examples, runs:
     def check(content: bytes, run: str) -> None:
         command = ("translate", "--run", runs[run], "--beam", 3, "--max-extra", 3)
         plain = cli(*command, stdin=content).succeeded().out.decode("utf-8")
-        lines = [text.removesuffix("\r") for text in plain.split("\n")]
+        lines = without_endings(plain)
         count = lines_in(content)
 
-        scored = cli(*command, "--scores", stdin=content).succeeded().out.decode("utf-8").split("\n")
-        assert [row.partition("\t")[2].removesuffix("\r") for row in scored[:count]] == lines[:count]
+        scored = without_endings(cli(*command, "--scores", stdin=content).succeeded().out.decode("utf-8"))
+        assert [row.partition("\t")[2] for row in scored[:count]] == lines[:count]
         assert all(float(row.partition("\t")[0]) <= 0 for row in scored[:count])
 
         ranked = [row.split("\t", 3) for row in cli(*command, "--nbest", 2, stdin=content).succeeded().lines]

@@ -126,7 +126,7 @@ VALUES = NUMBERS | st.sampled_from(
     [
         *("{}", "{a=1}", "[1, 2]", '"x"', '"\\u0000"', '"a/b"', "..", "none", "all", "1979-05-27", "[" * 2000),
         *("0x" + "f" * 5000, "2147483648", "9007199254740992", "9223372036854775808", "1" + "0" * 30),
-        *("x" * 300, "a$b$\\frac", "水\x1b[31m"),
+        *("x" * 300, "a$\\frac$", "水\x1b[31m"),
     ]
 )
 
@@ -163,7 +163,7 @@ def test_set_in_training(cli: InProcess, few: Examples, experiment: Path, tmp_pa
         "nan",
         "true",
         "x",
-        "a$b$\\frac",
+        "a$\\frac$",
     ]
 
     @few(10)

@@ -29,16 +29,18 @@ ROOT = Path(__file__).parents[2]
 NOTING = """
 import json, os, sys
 from datetime import timedelta
-from transduce.training import distributed, loop
+from transduce.tasks import Task
+from transduce.training import distributed
 
 distributed.SILENCE = timedelta(seconds=8)
 distributed.ROLL_CALL = timedelta(seconds=1)
-collate = loop.Translate.collate
-def noting(self, store, examples):
-    with open(f"{os.environ['NOTES']}/rank-{os.environ['RANK']}.jsonl", "a") as file:
-        file.write(json.dumps([int(i) for i in examples]) + "\\n")
-    return collate(self, store, examples)
-loop.Translate.collate = noting
+collate = Task.collate
+def noting(self, store, examples, draw=0):
+    if draw:  # of a pass of training; operations are counted on an example of their own
+        with open(f"{os.environ['NOTES']}/rank-{os.environ['RANK']}.jsonl", "a") as file:
+            file.write(json.dumps([int(i) for i in examples]) + "\\n")
+    return collate(self, store, examples, draw)
+Task.collate = noting
 from transduce.cli import main
 main()
 """

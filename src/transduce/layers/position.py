@@ -19,6 +19,8 @@ def sinusoidal(positions: Int[Tensor, "t"], d_model: int) -> Float[Tensor, "t d"
     The angles are taken in double precision: in single, position 5,000 is already off by 3e-4. Apple's
     device has no double, so its table is made on the CPU.
     """
+    if positions.is_meta:  # torch would import half of itself, in a second, to compute without values
+        return torch.empty(len(positions), d_model, device="meta")
     where = torch.device("cpu") if positions.device.type == "mps" else positions.device
     pairs = torch.arange(0, d_model, 2, dtype=torch.float64, device=where)
     angles = positions.to(where).double()[:, None] / 10000 ** (pairs / d_model)

@@ -35,7 +35,10 @@ class _Unfilled(TorchFunctionMode):
     """A tensor without values is not drawn from N(0, 1): torch would import half of itself for it, in a second."""
 
     def __torch_function__(self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None) -> Any:
-        return args[0] if func is Tensor.normal_ else func(*args, **(kwargs or {}))
+        kwargs = kwargs or {}
+        if func in (Tensor.normal_, nn.init.normal_):
+            return args[0] if args else kwargs["tensor"]
+        return func(*args, **kwargs)
 
 
 @contextmanager

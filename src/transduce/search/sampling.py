@@ -80,8 +80,9 @@ def draw(log_probs: Float[Tensor, "n v"], uniform: Float[Tensor, "n"], config: D
         scaled[:, config.top_k :] = -torch.inf
     probs = scaled.softmax(dim=1)
     if config.top_p < 1:
-        before = probs.cumsum(dim=1) - probs
-        probs = probs.masked_fill(before >= config.top_p, 0.0)
+        beyond = probs.cumsum(dim=1) - probs >= config.top_p
+        beyond[:, 0] = False  # the likeliest stays, however small a top_p, which in float32 may be 0
+        probs = probs.masked_fill(beyond, 0.0)
     return ids.gather(1, _invert(probs, uniform)[:, None])[:, 0]
 
 

@@ -43,7 +43,7 @@ def test_top_k() -> None:
 def test_top_p() -> None:
     assert drawn(top_p=0.69) == pytest.approx([0, 0, 4 / 7, 0, 3 / 7], abs=1e-3)
     assert drawn(top_p=0.71) == pytest.approx([0, 0, 4 / 9, 2 / 9, 3 / 9], abs=1e-3)
-    assert drawn(top_p=1e-9) == [0, 0, 1, 0, 0]
+    assert drawn(top_p=1e-9) == drawn(top_p=1e-320) == [0, 0, 1, 0, 0]
     # top_p looks at what top_k left: 4/7 of it is enough for 0.5
     assert drawn(top_p=0.5, top_k=2) == [0, 0, 1, 0, 0]
 

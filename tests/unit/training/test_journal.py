@@ -95,7 +95,7 @@ def test_what_cannot_be_drawn_is_left_out(journal: Journal, tmp_path: Path) -> N
     assert (tmp_path / "curve.png").stat().st_size > 1000
 
 
-@pytest.mark.parametrize("title", ["a$b$\\frac", "我爱水课 \U0001f44d", "\x1b[31m\t\u2028", "x" * 60])
+@pytest.mark.parametrize("title", ["a$\\frac$", "我爱水课 \U0001f44d", "\x1b[31m\t\u2028", "x" * 60])
 def test_any_name_is_a_title(journal: Journal, tmp_path: Path, title: str) -> None:
     """No formula, and no warning (here an error) of letters that the font lacks."""
     journal.write("update", update=1, loss=1.0)
