@@ -15,7 +15,7 @@ import safetensors.torch
 import torch
 
 from tests.support.fresh_run import fresh_run
-from transduce.errors import RunError
+from transduce.errors import RunError, TransduceError
 from transduce.run_folder import RunFolder, Snapshot, read_json, write_snapshot
 
 
@@ -72,6 +72,13 @@ def test_pipes_and_devices_are_not_waited_for(run: RunFolder, name: str, read: C
         with pytest.raises(RunError, match=f"{name}: .*not a file"):
             read(RunFolder(run.path))
         path.unlink()
+
+
+def test_what_cannot_be_cleaned_is_told(run: RunFolder) -> None:
+    (run.path / "average").rename(run.path / "best")
+    (run.path / ".old-best").write_bytes(b"no folder")
+    with pytest.raises(TransduceError, match="could not be written"):
+        run.clean()
 
 
 class Payload:

@@ -259,14 +259,18 @@ def _decode(content: bytes, path: Path, number: int, on_invalid: OnInvalid | Non
         return None
 
 
+def _is_regular(path: Path) -> bool | None:
+    """Whether a path leads to a regular file; None where it leads nowhere, as a name that is too long does."""
+    try:
+        return stat.S_ISREG(path.stat().st_mode)
+    except (OSError, ValueError):
+        return None
+
+
 @contextmanager
 def _open(path: Path) -> Iterator[BinaryIO]:
     # A pipe would give its lines to the first pass and block the second for ever.
-    try:
-        irregular = not stat.S_ISREG(path.stat().st_mode)
-    except (OSError, ValueError):
-        irregular = False  # what cannot even be looked at cannot be opened either, and that has its own message
-    if irregular:
+    if _is_regular(path) is False:
         raise DataError("expected a regular file: it is read more than once", path=path)
     with lines.open_binary(path) as stream:
         yield stream

@@ -129,14 +129,14 @@ def _files_digest(corpora: Sequence[CorpusConfig]) -> str | None:
         paths = [value for _, value in corpus if isinstance(value, Path)]
         how = {name: value.suffix.lower() if isinstance(value, Path) else value for name, value in corpus}
         digest.update(json.dumps({**how, "weight": None}).encode())
-        if not paths or not all(path.is_file() for path in paths):
-            return None
-        for path in paths:
-            try:
+        try:
+            if not paths or not all(path.is_file() for path in paths):
+                return None
+            for path in paths:
                 with path.open("rb") as file:
                     digest.update(hashlib.file_digest(file, "sha256").digest())
-            except OSError:
-                return None
+        except OSError:
+            return None
     return digest.hexdigest()
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import tomli_w
 from pydantic import ValidationError
 
-from transduce.config import explain, shown
+from transduce.config import LONGEST_SHOWN, explain, shown
 from transduce.data.corpus import CorpusConfig
 from transduce.errors import ConfigError
 from transduce.experiment.presets import choose, merge
@@ -87,9 +87,14 @@ def _on_initial(table: dict[str, Any], where: str) -> dict[str, Any]:
     if not isinstance(table.get("initial"), str):
         return table
     path = Path(table["initial"]) / "experiment.toml"
-    if not path.is_file():
-        raise ConfigError(f"{where}: initial = {table['initial']}: no run folder is there, which has an {path.name}")
-    before = parse(path.read_text(encoding="utf-8"), str(path))
+    try:
+        there = path.is_file()
+    except OSError:  # a name that is too long
+        there = False
+    if not there:
+        raise ConfigError(f"{where}: initial = {table['initial'][:LONGEST_SHOWN]}: no run folder is there, which has an "
+                          f"{path.name}")  # fmt: skip
+    before = _validate(_read(path), str(path))
     under = {
         "model": before.model.model_dump(mode="json", exclude_none=True, exclude={"tie"}),
         "tokenizer": before.tokenizer.model_dump(mode="json", exclude_none=True, exclude={"joint", "target_kind"}),

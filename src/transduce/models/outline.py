@@ -32,12 +32,14 @@ def outline(
 
 
 class _Unfilled(TorchFunctionMode):
-    """A tensor without values is not drawn from N(0, 1): torch would import half of itself for it, in a second."""
+    """Tensors without values are not drawn or counted up: torch would import half of itself for it, in a second."""
 
     def __torch_function__(self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
         if func in (Tensor.normal_, nn.init.normal_):
             return args[0] if args else kwargs["tensor"]
+        if func is torch.arange and all(isinstance(bound, int) for bound in args):
+            return torch.empty(len(range(*args)), dtype=kwargs.get("dtype") or torch.int64, device="meta")
         return func(*args, **kwargs)
 
 

@@ -151,18 +151,19 @@ class RunFolder:
 
     def clean(self) -> None:
         """Finish or undo what a killed process left: called before a run is continued."""
-        for folder in (self.path, self.path / "checkpoints"):
-            for aside in sorted(folder.glob(".old-*")):
-                target = aside.with_name(aside.name.removeprefix(".old-"))
-                if folder == self.path and not target.exists():
-                    aside.rename(target)
-                else:
-                    shutil.rmtree(aside)
-            for part in folder.glob(".part-*"):
-                if part.is_dir():
-                    shutil.rmtree(part)
-                else:
-                    part.unlink()
+        with told(self.path):
+            for folder in (self.path, self.path / "checkpoints"):
+                for aside in sorted(folder.glob(".old-*")):
+                    target = aside.with_name(aside.name.removeprefix(".old-"))
+                    if folder == self.path and not target.exists():
+                        aside.rename(target)
+                    else:
+                        shutil.rmtree(aside)
+                for part in folder.glob(".part-*"):
+                    if part.is_dir():
+                        shutil.rmtree(part)
+                    else:
+                        part.unlink()
 
     def weights(self, which: str = "auto") -> Snapshot:
         """The snapshot to translate with: `average`, `best`, `last`, or the first of them that is there."""

@@ -127,6 +127,13 @@ def test_a_pipe_is_refused_instead_of_blocking(tmp_path):
         list(read_pairs(CorpusConfig(tsv=tmp_path / "pipe")))
 
 
+def test_a_name_that_is_too_long_is_refused(tmp_path):
+    corpus = CorpusConfig(tsv=tmp_path / ("x" * 300))
+    for read in (checksum, count_pairs):
+        with pytest.raises(DataError, match="cannot be opened"):
+            read([corpus])
+
+
 def test_text_that_is_not_utf8_stops_or_is_left_out(tmp_path):
     corpus = CorpusConfig(
         source=write(tmp_path / "s", b"a\nb\xff\nc\nd\n"), target=write(tmp_path / "t", b"1\n2\n3\xfe\n4\n")

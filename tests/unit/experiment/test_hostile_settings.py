@@ -83,6 +83,15 @@ def test_set(tmp_path: Path, setting: str, message: str) -> None:
     assert message in refused(tmp_path, LEAST, setting)
 
 
+def test_a_run_to_go_on_from_that_is_none(tmp_path: Path) -> None:
+    for name in ("x" * 300, "a\0b", "none"):
+        assert "initial" in refused(tmp_path, LEAST, f"initial={name}")
+    (tmp_path / "run").mkdir()
+    for content in (b"\xff", b"[" * 100_000, b"x = 1"):
+        (tmp_path / "run/experiment.toml").write_bytes(content)
+        assert f"{tmp_path}/run/experiment.toml: " in refused(tmp_path, LEAST, f"initial={tmp_path}/run")
+
+
 def test_links_that_lead_in_a_circle(tmp_path: Path) -> None:
     (tmp_path / "train.tsv").symlink_to(tmp_path / "valid.tsv")
     (tmp_path / "valid.tsv").symlink_to(tmp_path / "train.tsv")
