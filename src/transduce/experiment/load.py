@@ -92,8 +92,8 @@ def _on_initial(table: dict[str, Any], where: str) -> dict[str, Any]:
     except OSError:  # a name that is too long
         there = False
     if not there:
-        raise ConfigError(f"{where}: initial = {table['initial'][:LONGEST_SHOWN]}: no run folder is there, which has an "
-                          f"{path.name}")  # fmt: skip
+        name = table["initial"][:LONGEST_SHOWN]
+        raise ConfigError(f"{where}: initial = {name}: no run folder is there, which has an {path.name}")
     before = _validate(_read(path), str(path))
     under = {
         "model": before.model.model_dump(mode="json", exclude_none=True, exclude={"tie"}),
