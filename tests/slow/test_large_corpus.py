@@ -28,6 +28,9 @@ finally:
 """
 """The command line, and how much memory it took at most."""
 
+ONE_THREAD = {"RAYON_NUM_THREADS": "1", "MALLOC_ARENA_MAX": "1"}
+"""Each thread of a library keeps some memory of its own, so that the number of cores would be measured too."""
+
 LEARN = """
 import sys
 from transduce.text import bpe
@@ -41,7 +44,7 @@ def peak(*arguments: object, script: str = PEAK) -> tuple[int, float]:
     started = time.monotonic()
     done = subprocess.run(
         [sys.executable, "-c", script, *map(str, arguments)],
-        capture_output=True, encoding="utf-8", timeout=280, env=environment(), check=False,
+        capture_output=True, encoding="utf-8", timeout=280, env=environment(**ONE_THREAD), check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     found: dict[str, Any] = json.loads(done.stdout.split("\n")[-2])
@@ -81,7 +84,7 @@ def test_a_large_corpus_takes_bounded_memory_and_is_prepared_once(tmp_path: Path
 @pytest.mark.slow
 def test_learning_from_ever_new_words_takes_bounded_memory(tmp_path: Path) -> None:
     """60,000 pairs with 10 words each that no other pair has, as in text that has no spaces: 5 MB of them, of which
-    a fifth may be learned from."""
+    a twentieth may be learned from."""
     settings = tiny_experiment(tmp_path).model_dump()
     rng = random.Random(4)
     path = tmp_path / "new.txt"
@@ -92,7 +95,7 @@ def test_learning_from_ever_new_words_takes_bounded_memory(tmp_path: Path) -> No
     settings["tokenizer"] = {"kind": "bpe", "vocabulary": 1000}
     (tmp_path / "e.toml").write_text(to_toml(Experiment.model_validate(settings)), encoding="utf-8")
     command = "prepare", tmp_path / "e.toml", "--dry-run"
-    part, _ = peak(1 << 20, *command, script=LEARN + PEAK)
+    part, _ = peak(1 << 18, *command, script=LEARN + PEAK)
     whole, _ = peak(1 << 30, *command, script=LEARN + PEAK)
-    assert whole - part > 200e6
+    assert whole - part > 150e6
     assert part < 600e6

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Iterator
 from functools import cached_property
 from itertools import count
 from typing import Any
@@ -15,7 +16,7 @@ from torch import Tensor
 from transduce.data.batching import Sampler, Update
 from transduce.data.store import Store
 from transduce.devices import Compute
-from transduce.errors import TrainingError
+from transduce.errors import RunError, TrainingError
 from transduce.experiment import Experiment
 from transduce.models.contract import Model
 from transduce.run_folder import RunFolder, Snapshot, load_weights, write_snapshot
@@ -95,12 +96,18 @@ class Trainer:
         """Update until the experiment says stop, or a signal does."""
         self.model.train()
         self.state.finished = self._reason_to_stop()
-        updates = self.sampler.updates(self.state.epoch, self.state.index)
+        updates = self._updates()
         with catch_signals() as interruption:
             interrupted = False
             while not self.state.finished and not interrupted:
                 interrupted = self._advance(next(updates), interruption)
         return interruption
+
+    def _updates(self) -> Iterator[Update]:
+        try:
+            yield from self.sampler.updates(self.state.epoch, self.state.index)
+        except RunError as error:
+            raise RunError(f"{self.run.path}: {error}") from None
 
     def _advance(self, update: Update, interruption: Interruption) -> bool:
         """One update, and the validation and save that are due after it. Returns whether a signal ends the run.

@@ -17,7 +17,7 @@ from tests.unit.training.test_loop import updates_of
 from transduce.errors import ConfigError, RunError
 from transduce.experiment import Experiment
 from transduce.recipe import Announcement, Watcher, exit_code, resume, train
-from transduce.run_folder import RunFolder, Snapshot
+from transduce.run_folder import RunFolder, Snapshot, write_snapshot
 from transduce.training.interruption import catch_signals
 from transduce.training.journal import read_journal
 from transduce.training.state import TrainingState
@@ -94,6 +94,25 @@ def test_case_71_case_73_stopping_at_a_signal_changes_nothing(unbroken: Path, tm
     assert (third.signal, exit_code(third)) == (0, 0)
     assert third.reason == "20 updates were made (training.max_updates)"
     assert content(path) == content(unbroken / "run")
+
+
+def test_a_position_that_no_epoch_has_is_refused_with_the_runs_name(unbroken: Path, tmp_path: Path) -> None:
+    path = tmp_path / "run"
+    shutil.copytree(unbroken / "run", path)
+    newest = RunFolder.open(path).checkpoints()[-1]
+    tensors = {name: newest.tensors(name) for name in ("weights", "optimizer")}
+    write_snapshot(newest.folder, tensors, {**newest.state(), "index": 1607})
+    with pytest.raises(RunError, match=f"{path}: epoch .* updates, so none starts at 1607"):
+        resume(path, ["training.max_updates=21"])
+
+
+@pytest.mark.parametrize("content", ["{}", '{"sha256": []}', '{"sha256": "x"}'])
+def test_a_record_of_the_data_without_checksums_is_refused(unbroken: Path, tmp_path: Path, content: str) -> None:
+    path = tmp_path / "run"
+    shutil.copytree(unbroken / "run", path)
+    (path / "data.json").write_text(content, encoding="utf-8")
+    with pytest.raises(RunError, match=r"data\.json: it holds no checksums of the text"):
+        resume(path, ["training.max_updates=21"])
 
 
 def test_stopping_without_a_save_changes_nothing(unbroken: Path, tmp_path: Path) -> None:
