@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from transduce.acceleration.threads import wait_passively
-from transduce.errors import TransduceError
+from transduce.errors import TransduceError, is_out_of_memory
 from transduce.text.vocabulary import readable
 
 app = typer.Typer(
@@ -397,6 +397,11 @@ def main() -> None:
         # A path that leads through a file, a name that is too long: whatever the system has against what was named.
         _complain(f"{error.filename}: {error.strerror}" if error.filename else str(error))
         sys.exit(2)
+    except (MemoryError, RuntimeError) as error:
+        if not is_out_of_memory(error):
+            raise
+        _complain("out of memory: take fewer lines at once (--batch), shorter ones, a narrower beam or a smaller model")
+        sys.exit(1)
     except KeyboardInterrupt:
         typer.echo("transduce: interrupted", err=True)
         sys.exit(130)

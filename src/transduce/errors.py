@@ -67,3 +67,12 @@ def told(path: Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise TransduceError(f"{path}: could not be written ({error.strerror or error})") from None
+
+
+_SIGNS = ("out of memory", "can't allocate memory", "not enough memory", "ALLOC_FAILED")
+"""What allocators write into a plain RuntimeError: CUDA and MPS, PyTorch's on the CPU (Linux, elsewhere), cuBLAS."""
+
+
+def is_out_of_memory(error: Exception) -> bool:
+    """Whether an allocator raised it."""
+    return isinstance(error, MemoryError) or any(sign in str(error) for sign in _SIGNS)

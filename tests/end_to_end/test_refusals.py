@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 import torch
 
-from tests.support.command import InProcess, transduce
+from tests.support.command import InProcess, environment, transduce
 from tests.support.copy_run import write_lines
 from transduce.run_folder import RunFolder, write_snapshot
 
@@ -155,3 +157,28 @@ def test_as_processes(experiment: Path, tmp_path: Path) -> None:
     # The parser's own refusals have the same code.
     assert transduce("translate", "--beem", "3").code == 2
     assert transduce("tranlsate").code == 2
+
+
+SCARCE = """
+import resource, sys
+from pathlib import Path
+import torch
+from transduce.cli import main
+from transduce.commands import translate
+mapped = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+resource.setrlimit(resource.RLIMIT_AS, (mapped + 2**25, mapped + 2**25))
+main()
+"""
+"""The command line with 32 MiB more than it has once it is loaded."""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux bounds a process's address space")
+def test_running_out_of_memory_is_said_in_words(tmp_path: Path) -> None:
+    text = write_lines(tmp_path / "text", ["我爱水课" * 4] * 64)
+    done = subprocess.run(
+        [sys.executable, "-c", SCARCE, "translate", "--file", str(text), "--beam", "50"],
+        capture_output=True, encoding="utf-8", env=environment(), timeout=120, check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "transduce: out of memory: take fewer lines at once (--batch)" in done.stderr
+    assert "Traceback" not in done.stderr

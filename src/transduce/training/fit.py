@@ -20,12 +20,12 @@ from transduce.acceleration.allocator import return_freed_memory
 from transduce.data.batching import heaviest
 from transduce.data.store import Store
 from transduce.devices import Compute
-from transduce.errors import ConfigError
+from transduce.errors import ConfigError, is_out_of_memory
 from transduce.experiment import Experiment
 from transduce.models.contract import Model
 from transduce.tasks import Task
 from transduce.training.distributed import World, neighbours
-from transduce.training.memory import PARAMETER_BYTES, batch_in_words, bytes_per_place, is_out_of_memory
+from transduce.training.memory import PARAMETER_BYTES, batch_in_words, bytes_per_place
 from transduce.training.optimizer import build_optimizer
 from transduce.training.room import Room, forget_most, most_resident, own_room, resident, shared_room
 

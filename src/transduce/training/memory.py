@@ -10,16 +10,13 @@ import torch
 
 from transduce.data.store import Store
 from transduce.devices import memory
-from transduce.errors import ConfigError, TrainingError
+from transduce.errors import ConfigError, TrainingError, is_out_of_memory
 from transduce.experiment import TrainingConfig
 from transduce.models.contract import ModelSettings
 from transduce.models.outline import outline
 
 PARAMETER_BYTES = 16
 """Of each parameter: itself, its gradient and Adam's two moments."""
-
-_SIGNS = ("out of memory", "can't allocate memory", "not enough memory", "ALLOC_FAILED")
-"""What allocators write into a plain RuntimeError: MPS, PyTorch's on the CPU (Linux, elsewhere), cuBLAS."""
 
 
 @contextmanager
@@ -36,12 +33,6 @@ def out_of_memory_told(store: Store, examples: np.ndarray, config: TrainingConfi
             f"training.batch_tokens than {config.batch_tokens:,}{by_trial}: with training.update_tokens as it is, more "
             "and smaller passes add up to the same update. data.filters.max_length bounds single rows"
         ) from None
-
-
-def is_out_of_memory(error: Exception) -> bool:
-    """Whether an allocator raised it."""
-    known = isinstance(error, MemoryError | torch.OutOfMemoryError)
-    return known or any(sign in str(error) for sign in _SIGNS)
 
 
 def batch_in_words(store: Store, examples: np.ndarray) -> str:
