@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Literal, get_args
+from typing import Literal, Protocol, get_args, runtime_checkable
 
 from torch import nn
 
-from transduce.acceleration import int8, onednn
+from transduce.acceleration import int8, native, onednn
+from transduce.acceleration.decoder import Form
 from transduce.acceleration.linear import prepare
 from transduce.devices import Compute
 
@@ -14,8 +15,15 @@ Quantize = Literal["none", "int8"]
 FORMS: tuple[Quantize, ...] = get_args(Quantize)
 
 
+@runtime_checkable
+class StepsNatively(Protocol):
+    """A model that can take its decoding steps in native code."""
+
+    def use_native_steps(self, form: Form) -> None: ...
+
+
 def accelerate(model: nn.Module, compute: Compute, quantize: Quantize) -> str:
-    """Prepare a model's products; returns in words how they are computed now.
+    """Prepare a model's products and its decoding steps; returns in words how they are computed now.
 
     float32 results stay what they were, up to the order of sums. int8 is approximate, and needs a CPU for which its
     code can be built; elsewhere the model stays as it is.
@@ -24,9 +32,13 @@ def accelerate(model: nn.Module, compute: Compute, quantize: Quantize) -> str:
         return f"{compute.precision} on {compute.device.type}" + (
             ": int8 is for fp32 on a CPU" if quantize == "int8" else ""
         )
-    if quantize == "int8" and int8.load() is not None:
+    form: Form = "int8" if quantize == "int8" and int8.available() else "float32"
+    if form == "int8":
         prepare(model, int8.Int8)
-        return f"int8 ({int8.path()})"
-    if onednn.available():
+    elif onednn.available():
         prepare(model, onednn.Packed)
+    if native.load() is not None and isinstance(model, StepsNatively):
+        model.use_native_steps(form)
+    if form == "int8":
+        return f"int8 ({int8.path()})"
     return "fp32" + (": int8 needs a C compiler (cc) and an x86-64 with AVX2" if quantize == "int8" else "")

@@ -4,10 +4,10 @@
 // exact, so every processor gives the same result. Weights lie in blocks of 16 outputs; within a block, 4 numbers of
 // each output stand together, as the dot products of 4 bytes (VNNI) want them.
 
+#include "native.h"
+
+#if defined(__AVX2__)
 #include <immintrin.h>
-#include <math.h>
-#include <stdint.h>
-#include <string.h>
 
 enum { GROUP = 4, BLOCK = 16 };
 
@@ -30,7 +30,7 @@ static inline vector load(const int8_t *w) { return _mm256_loadu_si256((const __
 static inline vector spread(const activation *x) { int32_t v; memcpy(&v, x, 4); return _mm256_set1_epi32(v); }
 static inline vector dot(vector sum, vector x, vector w) { return _mm256_dpbusd_avx_epi32(sum, x, w); }
 static inline vector zero(void) { return _mm256_setzero_si256(); }
-#elif defined(__AVX2__)
+#else
 // Unsigned by signed bytes again, as |x| by w with the sign of x: two products of at most 127 x 127 fit into 16 bits.
 typedef int8_t activation;
 typedef __m256i vector;
@@ -43,8 +43,6 @@ static inline vector dot(vector sum, vector x, vector w) {
     return _mm256_add_epi32(sum, _mm256_madd_epi16(pairs, _mm256_set1_epi16(1)));
 }
 static inline vector zero(void) { return _mm256_setzero_si256(); }
-#else
-#error "needs AVX2"
 #endif
 
 enum { WIDTH = BLOCK * GROUP / VECTORS };  // bytes of weights that a vector holds
@@ -126,16 +124,17 @@ static void tiles(int rows, const activation *x, int64_t stride, const int8_t *w
 // `work` has room for `rows` rows of int8_row_bytes, `row_scales` for `rows` numbers; `bias` may be NULL.
 void int8_linear(
     const float *x, int64_t rows, int64_t inputs, const int8_t *packed, const float *scales, const int32_t *shifts,
-    const float *bias, int64_t outputs, float *y, activation *work, float *row_scales) {
+    const float *bias, int64_t outputs, float *y, void *work, float *row_scales) {
+    activation *quantised = work;
     int64_t depth = groups(inputs), stride = depth * GROUP;
-    for (int64_t r = 0; r < rows; r++) row_scales[r] = quantise(x + r * inputs, inputs, work + r * stride);
+    for (int64_t r = 0; r < rows; r++) row_scales[r] = quantise(x + r * inputs, inputs, quantised + r * stride);
     for (int64_t first = 0; first < outputs; first += BLOCK) {
         const int8_t *w = packed + first / BLOCK * depth * BLOCK * GROUP;
         int64_t width = outputs - first < BLOCK ? outputs - first : BLOCK;
         for (int64_t r = 0; r < rows; r += ROWS) {
             int here = rows - r < ROWS ? (int)(rows - r) : ROWS;
             int32_t sums[ROWS][BLOCK];
-            tiles(here, work + r * stride, stride, w, depth, sums);
+            tiles(here, quantised + r * stride, stride, w, depth, sums);
             for (int i = 0; i < here; i++) {
                 float *out = y + (r + i) * outputs + first;
                 float scale = row_scales[r + i];
@@ -147,3 +146,14 @@ void int8_linear(
         }
     }
 }
+
+#else
+// A processor that has none of this: `int8_path` says so.
+const char *int8_path(void) { return 0; }
+int64_t int8_weight_bytes(int64_t outputs, int64_t inputs) { return 0; }
+int64_t int8_row_bytes(int64_t inputs) { return 0; }
+void int8_pack(const float *w, int64_t outputs, int64_t inputs, int8_t *packed, float *scales, int32_t *shifts) {}
+void int8_linear(
+    const float *x, int64_t rows, int64_t inputs, const int8_t *packed, const float *scales, const int32_t *shifts,
+    const float *bias, int64_t outputs, float *y, void *work, float *row_scales) {}
+#endif

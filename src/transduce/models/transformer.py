@@ -10,6 +10,7 @@ from jaxtyping import Bool, Float, Int
 from pydantic import Field, model_validator
 from torch import Tensor, nn
 
+from transduce.acceleration.decoder import DecoderParts, Form, LayerParts, NativeDecoder, NativeState
 from transduce.layers.blocks import BlockSizes, DecoderLayer, EncoderLayer, KeyValues
 from transduce.layers.dropout import dropout
 from transduce.layers.embedding import Tie, build_embeddings
@@ -18,7 +19,7 @@ from transduce.layers.grid import Grid, Past
 from transduce.layers.masks import padding_mask
 from transduce.layers.position import Positions, build_positions
 from transduce.layers.residual import Norm
-from transduce.layers.tap import tap
+from transduce.layers.tap import recording, tap
 from transduce.models.contract import EncoderDecoder, ModelSettings
 
 
@@ -142,6 +143,7 @@ class Transformer(EncoderDecoder):
         # In a pre-norm stack nothing normalises the sum of the last layer, so a norm stands at its end.
         final = nn.LayerNorm if config.norm == "pre" else nn.Identity
         self.encoder_norm, self.decoder_norm = final(config.d_model), final(config.d_model)
+        self._native: NativeDecoder | None = None
 
     def encode(self, source: Int[Tensor, "b s"], lengths: Int[Tensor, "b"]) -> TransformerMemory:
         """Figure 1, left. An empty row has an all-hidden mask and adds nothing to anything."""
@@ -158,18 +160,23 @@ class Transformer(EncoderDecoder):
             x = tap(f"decoder.{i}.output", layer(x, memory.states, memory.mask))
         return tap("decoder.output", self.decoder_norm(x))
 
-    def start(self, memory: TransformerMemory, capacity: int) -> TransformerState:
-        keys_values = tuple(
-            KeyValues(*layer.cross_attention.keys_values(memory.states))  # type: ignore[operator, union-attr]
-            for layer in self.decoder
-        )
+    def start(self, memory: TransformerMemory, capacity: int) -> TransformerState | NativeState:
+        made = [layer.cross_attention.keys_values(memory.states) for layer in self.decoder]  # type: ignore[operator, union-attr]
+        if self._native is not None and not recording():
+            sentences, longest, _ = memory.states.shape
+            full = torch.full((sentences,), longest)
+            return self._native.start(made, full if memory.mask is None else memory.mask.sum(-1).view(-1))
+        keys_values = tuple(KeyValues(*part) for part in made)
         pasts = tuple(Past.start(part.keys, part.values) for part in keys_values)
         return TransformerState(keys_values, memory.mask, pasts, Grid.start(len(memory.states)))
 
     def step(
-        self, previous: Int[Tensor, "r"], state: TransformerState
-    ) -> tuple[Float[Tensor, "r v"], TransformerState]:
+        self, previous: Int[Tensor, "r"], state: TransformerState | NativeState
+    ) -> tuple[Float[Tensor, "r v"], TransformerState | NativeState]:
         """One token further."""
+        if isinstance(state, NativeState):
+            assert self._native is not None
+            return self._native.step(previous, state)
         grid = state.grid.grow(state.pasts[0].seen, previous.device)
         x = self._embed(self.target_embedding, grid.spread(previous)[:, None], "decoder", start=state.steps)
         x, seen = x.view(grid.sentences, grid.width, -1), grid.mask()
@@ -181,9 +188,44 @@ class Transformer(EncoderDecoder):
         logits = self.project(grid.gather(tap("decoder.output", self.decoder_norm(x))))
         return logits, replace(state, pasts=tuple(pasts), grid=grid, steps=state.steps + 1)
 
+    def use_native_steps(self, form: Form) -> None:
+        """Take decoding steps in native code from now on. The weights must not change any more."""
+        config = self.config
+        self._native = NativeDecoder(
+            DecoderParts(
+                layers=tuple(_parts(layer) for layer in self.decoder),  # type: ignore[arg-type]
+                embedding=self.target_embedding.weight,
+                scale=self.target_embedding.scale,
+                positions=lambda count: self.positions(torch.zeros(1, count, config.d_model))[0],
+                last=self.decoder_norm,
+                projection=self.projection,
+                norm=config.norm,
+                residual=config.residual,
+                activation=config.activation,
+                heads=config.heads,
+                d_k=config.d_k or config.d_model // config.heads,
+                d_v=config.d_v or config.d_model // config.heads,
+            ),
+            form,
+        )
+
     def _embed(
         self, embedding: nn.Module, ids: Int[Tensor, "b t"], side: str, start: int = 0
     ) -> Float[Tensor, "b t d"]:
         x = tap(f"{side}.embedding", embedding(ids))
         x = tap(f"{side}.input", self.positions(x, start))
         return dropout(x, self.config.dropout, self.training)
+
+
+def _parts(layer: DecoderLayer) -> LayerParts:
+    attention = layer.cross_attention
+    return LayerParts(
+        self_in=layer.self_attention.W_qkv,
+        self_out=layer.self_attention.W_o,
+        cross_in=(attention.W_q, attention.W_qkv.bias[: attention.widths[0]]),
+        cross_out=attention.W_o,
+        inner=layer.feed_forward.W_1,
+        gate=layer.feed_forward.W_3,
+        outer=layer.feed_forward.W_2,
+        norms=(layer.residual_self.norm, layer.residual_cross.norm, layer.residual_feed_forward.norm),
+    )

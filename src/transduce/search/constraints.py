@@ -52,30 +52,28 @@ class Constraints:
         """Ban in place what may not follow `tokens`, the rows' hypotheses so far."""
         length = tokens.shape[1]
         device = log_probs.device
-        forced, wanted, kept = self._forced_now(log_probs, length, sentences)
-        end = log_probs[:, EOS].clone()
+        forced = self._forced_now(log_probs, length, sentences) if length < self._forced.shape[1] else None
+        end = log_probs[:, EOS].clone() if self._ngram else None
         log_probs.index_fill_(1, self._banned, -torch.inf)
         if length < self._min_length:
             log_probs[:, EOS] = -torch.inf
-        if self._ngram:
+        if end is not None:
             rows, ids = (torch.from_numpy(a).to(device) for a in repeats(tokens, self._ngram))
             log_probs[rows, ids] = -torch.inf
             # With nothing left to say, a hypothesis may end, even before its minimum length.
             stuck = log_probs.amax(dim=1) == -torch.inf
             log_probs[:, EOS] = torch.where(stuck, end, log_probs[:, EOS])
-        if len(forced):
-            log_probs[forced] = -torch.inf
-            log_probs[forced, wanted] = kept
+        if forced is not None:
+            rows, wanted, kept = forced
+            log_probs[rows] = -torch.inf
+            log_probs[rows, wanted] = kept
 
     def _forced_now(
         self, log_probs: Float[Tensor, "n v"], length: int, sentences: Int[np.ndarray, "n"]
     ) -> tuple[Int[Tensor, "f"], Int[Tensor, "f"], Float[Tensor, "f"]]:
         """Rows inside their forced prefix, the token that each must take, and its log-probability."""
-        if length < self._forced.shape[1]:
-            wanted = self._forced[sentences, length]
-            rows = np.flatnonzero(wanted >= 0)
-        else:
-            wanted = rows = np.zeros(0, np.int64)
+        wanted = self._forced[sentences, length]
+        rows = np.flatnonzero(wanted >= 0)
         where = torch.from_numpy(rows).to(log_probs.device)
         ids = torch.from_numpy(wanted[rows]).to(log_probs.device)
         return where, ids, log_probs[where, ids]

@@ -43,7 +43,7 @@ def search(
     sentence_ids: what sampling is seeded by, together with `config.seed`; numbers from 0, by default the
         place in the batch.
     banned: ids that never occur in output; by default `banned_ids(config)`.
-    watch: is shown the candidates of each step of a beam search.
+    watch: is shown the candidates of each step of a beam search, and may name sentences to leave it.
     """
     sentences = len(source)
     for name, given in (("prefixes", prefixes), ("sentence ids", sentence_ids)):
@@ -71,11 +71,13 @@ def search(
 @contextmanager
 def evaluating(model: StepModel | nn.Module) -> Iterator[None]:
     """Dropout off inside; afterwards each module is in the mode in which it was."""
-    modes = [(m, m.training) for m in model.modules()] if isinstance(model, nn.Module) else []
+    # A model that was loaded to be used is in this mode already; going through its modules takes as long as a step.
+    module = model if isinstance(model, nn.Module) and model.training else None
+    modes = [] if module is None else [(m, m.training) for m in module.modules()]
     try:
-        if isinstance(model, nn.Module):
-            model.eval()
+        if module is not None:
+            module.eval()
         yield
     finally:
-        for module, mode in modes:
-            module.training = mode
+        for part, mode in modes:
+            part.training = mode

@@ -64,8 +64,8 @@ class Paths:
         """Rows `parents`, each with one token more."""
         return Paths(
             self.sentences[parents],
-            np.column_stack([self.tokens[parents], ids]),
-            np.column_stack([self.log_probs[parents], log_probs]),
+            np.concatenate([self.tokens[parents], ids[:, None]], 1),
+            np.concatenate([self.log_probs[parents], log_probs[:, None]], 1),
             self.totals[parents] + log_probs,
         )
 

@@ -9,6 +9,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from transduce.acceleration import choice
 from transduce.errors import TransduceError
 from transduce.models.contract import StepModel
 from transduce.text.specials import BOS
@@ -28,13 +29,13 @@ class Stepper:
         """Of the next token of each row, in fp32. The caller may change it; the next call overwrites it."""
         logits, self._state = self._model.step(self._previous, self._state)
         # At a large vocabulary, fresh memory for this table costs more than computing it (5x or more).
-        if len(self._table) < len(logits):
+        if self._table.shape[0] < logits.shape[0]:
             self._table = torch.empty(logits.shape, dtype=torch.float32, device=logits.device)
-        return torch.log_softmax(logits, dim=-1, dtype=torch.float32, out=self._table[: len(logits)])
+        return choice.log_softmax(logits, self._table)
 
     def follow(self, parents: Int[np.ndarray, "m"], ids: Int[np.ndarray, "m"]) -> None:
         """Go on with rows `parents` (of those before), each after its token of `ids`."""
-        device, rows = self._previous.device, len(self._previous)
+        device, rows = self._previous.device, self._previous.shape[0]
         # Reordering copies every cache, so it is skipped where each row goes on as itself.
         if len(parents) != rows or not np.array_equal(parents, np.arange(rows)):
             self._state = self._state.select(torch.from_numpy(parents).to(device))
@@ -44,24 +45,11 @@ class Stepper:
 def best(log_probs: Float[Tensor, "n v"], width: int) -> tuple[Float[np.ndarray, "n w"], Int[np.ndarray, "n w"]]:
     """The `width` (at most v) best tokens of each row, best first, the lower id first among equals.
 
-    `topk` does not promise which of equal values it takes. Those inside its choice are put in order
-    here; one more than needed shows whether equals were left outside, and only such rows are sorted in
-    full. Tokens at minus infinity are never chosen, so their ties do not count.
+    Tokens at minus infinity are never chosen. Raises `TransduceError` for NaN.
     """
-    vocabulary = log_probs.shape[1]
-    width = min(width, vocabulary)
-    top, places = log_probs.topk(min(width + 1, vocabulary), dim=1)
-    values, ids = top.cpu().numpy().astype(np.float64), places.cpu().numpy()
+    values, ids = choice.best(log_probs, width)
     check_finite(values[:, 0])
-    if width < vocabulary:
-        tied = np.flatnonzero((values[:, width - 1] == values[:, width]) & (values[:, width] > -np.inf))
-        values, ids = values[:, :width], ids[:, :width]
-        if len(tied):
-            rows = log_probs[torch.from_numpy(tied).to(log_probs.device)]
-            top, places = rows.sort(dim=1, descending=True, stable=True)
-            values[tied], ids[tied] = top[:, :width].cpu().numpy(), places[:, :width].cpu().numpy()
-    order = np.lexsort((ids, -values), axis=1)
-    return np.take_along_axis(values, order, 1), np.take_along_axis(ids, order, 1)
+    return values, ids
 
 
 def check_finite(log_probs: Float[np.ndarray, "n"]) -> None:

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 import torch
 
-from transduce.acceleration import inference, int8, onednn
+from transduce.acceleration import inference, int8, native, onednn
 from transduce.demo.corpus import pairs
 from transduce.demo.shipped import RUN
 from transduce.devices import ComputeConfig
@@ -26,19 +26,23 @@ def load(quantize: inference.Quantize) -> Translator:
 def plain(monkeypatch: pytest.MonkeyPatch) -> Translator:
     with monkeypatch.context() as patch:
         patch.setattr(onednn, "available", lambda: False)
+        patch.setattr(native, "load", lambda: None)
         return load("none")
 
 
-@pytest.mark.skipif(not onednn.available(), reason="this PyTorch has no oneDNN")
-def test_float32_gives_the_same_strings(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("beam", [1, 4])
+def test_float32_gives_the_same_strings(monkeypatch: pytest.MonkeyPatch, beam: int) -> None:
     # Everything prepared, however small, so that this small model does use it.
     monkeypatch.setattr(onednn, "_FEWEST", 0)
-    found, expected = load("none").translate(TEXTS), plain(monkeypatch).translate(TEXTS)
+    found = load("none").translate(TEXTS, beam=beam)
+    with monkeypatch.context() as patch:
+        patch.setattr(native, "load", lambda: None)
+        expected = plain(monkeypatch).translate(TEXTS, beam=beam)
     assert [t.text for t in found] == [t.text for t in expected]
     assert [t.score for t in found] == pytest.approx([t.score for t in expected], abs=1e-5)
 
 
-@pytest.mark.skipif(int8.load() is None, reason="no C compiler, or no AVX2")
+@pytest.mark.skipif(not int8.available(), reason="no C compiler, or no AVX2")
 def test_case_104_int8_is_close_and_batch_mates_do_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
     translator = load("int8")
     assert translator.arithmetic == f"int8 ({int8.path()})"
@@ -50,7 +54,7 @@ def test_case_104_int8_is_close_and_batch_mates_do_not_matter(monkeypatch: pytes
 
 
 def test_where_int8_cannot_be_it_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(int8, "load", lambda: None)
+    monkeypatch.setattr(native, "load", lambda: None)
     assert load("int8").arithmetic.startswith("fp32: int8 needs a C compiler")
     told = inference.accelerate(torch.nn.Linear(3, 5), replace(load("none").compute, precision="bf16"), "int8")
     assert told == "bf16 on cpu: int8 is for fp32 on a CPU"

@@ -9,11 +9,11 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from transduce.acceleration import int8, onednn
+from transduce.acceleration import int8, native, onednn
 from transduce.acceleration.linear import Maker, linear, prepare
 
 needs_onednn = pytest.mark.skipif(not onednn.available(), reason="this PyTorch has no oneDNN")
-needs_int8 = pytest.mark.skipif(int8.load() is None, reason="no C compiler, or no AVX2")
+needs_int8 = pytest.mark.skipif(not int8.available(), reason="no C compiler, or no AVX2")
 
 SHAPES = [(1, 3, 5), (2, 257, 769), (7, 13, 19), (13, 256, 31), (67, 101, 10_007)]
 """Rows, inputs and outputs."""
@@ -122,9 +122,9 @@ def test_a_prepared_model_uses_its_kernels_whole_and_in_parts() -> None:
     assert list(model.state_dict()) == ["projection", "layer.weight", "layer.bias"]
 
 
-def test_without_a_compiler_there_is_no_int8(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_compiler_there_is_no_native_code(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CC", "no-such-compiler")
-    assert int8.load.__wrapped__() is None
+    assert native.load.__wrapped__() is None
 
 
 @needs_int8
@@ -133,10 +133,10 @@ def test_the_code_is_built_once_and_a_folder_that_others_can_write_to_is_refused
 ) -> None:
     folder = tmp_path_factory.mktemp("cache")
     monkeypatch.setenv("XDG_CACHE_HOME", str(folder))
-    assert int8.load.__wrapped__() is not None
+    assert native.load.__wrapped__() is not None
     (built,) = (folder / "transduce").iterdir()
     made = built.stat().st_mtime_ns
-    assert int8.load.__wrapped__() is not None
+    assert native.load.__wrapped__() is not None
     assert built.stat().st_mtime_ns == made
     (folder / "transduce").chmod(0o777)
-    assert int8.load.__wrapped__() is None
+    assert native.load.__wrapped__() is None

@@ -1,0 +1,66 @@
+// y = x W^T + b in float32. A row's sums are taken in one order whatever stands beside it, so its result does not depend on
+// what shares the batch. Weights lie in blocks of 16 outputs, input by input.
+
+#include "native.h"
+
+#if defined(__AVX512F__)
+enum { ROWS = 12 };
+static const char path[] = "AVX-512";
+#elif defined(__AVX2__)
+enum { ROWS = 6 };
+static const char path[] = "AVX2";
+#else
+enum { ROWS = 4 };
+static const char path[] = "128-bit vectors";
+#endif
+enum { BLOCK = 16, VECTORS = BLOCK / LANES };
+
+const char *float32_path(void) { return path; }
+
+int64_t float32_weight_floats(int64_t outputs, int64_t inputs) { return (outputs + BLOCK - 1) / BLOCK * BLOCK * inputs; }
+
+void float32_pack(const float *w, int64_t outputs, int64_t inputs, float *packed) {
+    memset(packed, 0, float32_weight_floats(outputs, inputs) * sizeof(float));
+    for (int64_t o = 0; o < outputs; o++)
+        for (int64_t i = 0; i < inputs; i++) packed[(o / BLOCK * inputs + i) * BLOCK + o % BLOCK] = w[o * inputs + i];
+}
+
+// Up to ROWS rows by one block of outputs. `rows` is a constant wherever this is inlined.
+static inline __attribute__((always_inline)) void tile(
+    int rows, const float *x, const float *w, int64_t inputs, float sums[][BLOCK]) {
+    floats sum[ROWS][VECTORS];
+    for (int r = 0; r < rows; r++)
+        for (int v = 0; v < VECTORS; v++) sum[r][v] = (floats){0};
+    for (int64_t i = 0; i < inputs; i++, w += BLOCK) {
+        floats weights[VECTORS];
+        for (int v = 0; v < VECTORS; v++) weights[v] = load_floats(w + v * LANES);
+        for (int r = 0; r < rows; r++)
+            for (int v = 0; v < VECTORS; v++) sum[r][v] += weights[v] * x[r * inputs + i];
+    }
+    for (int r = 0; r < rows; r++) memcpy(sums[r], sum[r], sizeof sums[r]);
+}
+
+static void tiles(int rows, const float *x, const float *w, int64_t inputs, float sums[][BLOCK]) {
+    switch (rows) {
+#define CASE(n) case n: tile(n <= ROWS ? n : ROWS, x, w, inputs, sums); break;
+        CASE(1) CASE(2) CASE(3) CASE(4) CASE(5) CASE(6) CASE(7) CASE(8) CASE(9) CASE(10) CASE(11) CASE(12)
+#undef CASE
+    }
+}
+
+void float32_linear(const affine *map, const float *x, int64_t rows, float *y) {
+    int64_t inputs = map->inputs, outputs = map->outputs;
+    for (int64_t first = 0; first < outputs; first += BLOCK) {
+        const float *w = (const float *)map->weights + first * inputs;
+        int64_t width = outputs - first < BLOCK ? outputs - first : BLOCK;
+        for (int64_t r = 0; r < rows; r += ROWS) {
+            int here = rows - r < ROWS ? (int)(rows - r) : ROWS;
+            float sums[ROWS][BLOCK];
+            tiles(here, x + r * inputs, w, inputs, sums);
+            for (int i = 0; i < here; i++) {
+                float *out = y + (r + i) * outputs + first;
+                for (int64_t o = 0; o < width; o++) out[o] = map->bias ? sums[i][o] + map->bias[first + o] : sums[i][o];
+            }
+        }
+    }
+}
