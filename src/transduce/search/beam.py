@@ -41,7 +41,7 @@ def beam_search(
 ) -> list[list[Hypothesis]]:
     """The `nbest` best hypotheses of each sentence; the best truncated ones where none could finish.
 
-    `watch` is shown the candidates of every step.
+    `watch` is shown the candidates of every step, and may end the search for a sentence.
     """
     sentences = len(limits.tokens)
     penalty = LengthPenalty(config.length_penalty, config.length_penalty_form)
@@ -59,6 +59,7 @@ def beam_search(
         ends, chosen = _split(of, tokens, config.beam)
         divisor = penalty(np.array(paths.length + 1))
         scores = (paths.totals[parents] + gains) / divisor
+        np.add.at(kept.ended, of[ends], 1)
         for c in np.flatnonzero(ends & (scores > kept.worst[of])).tolist():
             kept.offer(int(of[c]), paths.hypothesis(int(parents[c]), penalty, float(gains[c])))
         goes_on = chosen & (limits.tokens[of] > paths.length)
@@ -66,8 +67,9 @@ def beam_search(
         open_ = _open(longer, kept, limits, penalty, config)
         if watch is not None:
             lives = goes_on & open_[of]
-            watch(Step(of, parents, tokens, gains, scores, float(divisor), ends, chosen, goes_on, lives))
-        for sentence in np.unique(paths.sentences[~open_[paths.sentences]]).tolist():
+            left = watch(Step(of, parents, tokens, gains, scores, float(divisor), ends, chosen, goes_on, lives))
+            open_[list(left or ())] = False
+        for sentence in sorted(set(paths.sentences[~open_[paths.sentences]].tolist())):
             found = kept.lists[sentence]
             if not found:
                 kept.lists[sentence] = _truncated(sentence, longer, paths, penalty, config.nbest)
@@ -88,6 +90,8 @@ class _Kept:
         self.lists: list[list[Hypothesis]] = [[] for _ in range(sentences)]
         self.worst = np.full(sentences, -np.inf)
         """The score to beat; minus infinity while there is room."""
+        self.ended = np.zeros(sentences, dtype=np.int64)
+        """Hypotheses that have ended, kept or not."""
 
     def offer(self, sentence: int, hypothesis: Hypothesis) -> None:
         if hypothesis.score > self.worst[sentence]:
@@ -139,6 +143,8 @@ def _open(
     open_ = living & (limits.steps > paths.length)
     if config.beam == 1:
         return open_ & np.array([not found for found in kept.lists])
+    if config.patience:
+        open_ &= kept.ended < config.patience * config.beam
     if config.early_stop:
         total = np.full(len(open_), -np.inf)
         np.maximum.at(total, paths.sentences, paths.totals)

@@ -47,6 +47,9 @@ class DecodingConfig(Config):
     """Sampling: with the sentence's id it decides the draws, whatever else is in the batch."""
     early_stop: bool = True
     """Stop as soon as nothing better can be found. It saves time and never changes the result."""
+    patience: float = Field(default=0, ge=0, le=1000)
+    """Stop once this many times `beam` hypotheses have ended: 1 is what most toolkits do. It saves more time, and can
+    miss a better hypothesis that is longer. 0: an end alone stops no search."""
     without_letters: Literal["keep", "translate"] = "keep"
     """A source without any letter, such as "-", "7" or "…": "keep" returns it as it is, since a model is apt to
     invent words for it; "translate" asks the model, for tasks such as dates or numerals."""

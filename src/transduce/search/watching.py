@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -34,4 +34,8 @@ class Step:
     """Those of them that go on: all of a sentence, or none where its search is over."""
 
 
-Watcher = Callable[[Step], None]
+Watcher = Callable[[Step], Collection[int] | None]
+"""Is shown each step. It may name sentences of the batch that nobody waits for any more: their search ends there."""
+
+Watch = Callable[[Sequence[int]], Watcher]
+"""Makes the watcher of one search, given the places of its sentences among all that are decoded."""

@@ -19,6 +19,7 @@ from transduce.search.config import DecodingConfig
 from transduce.search.decoding import evaluating
 from transduce.search.ensemble import AnswererEnsemble
 from transduce.search.hypothesis import Hypothesis
+from transduce.search.watching import Watch
 from transduce.tasks.classify import likeliest
 from transduce.tasks.task import NOTHING, Cost, Ids, Task, by_length
 
@@ -67,6 +68,7 @@ class Answer(Task[Answerer]):
         batch_tokens: int = 4096,
         prefixes: Sequence[Sequence[int]] | None = None,
         sentence_ids: Sequence[int] | None = None,
+        watch: Watch | None = None,
     ) -> list[list[Hypothesis]]:
         """The `nbest` likeliest answers to each source. Raises InputError for prefixes."""
         if prefixes is not None:

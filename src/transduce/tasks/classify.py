@@ -20,6 +20,7 @@ from transduce.search.decoding import evaluating
 from transduce.search.ensemble import LabellerEnsemble
 from transduce.search.hypothesis import Hypothesis
 from transduce.search.stepping import best
+from transduce.search.watching import Watch
 from transduce.tasks.task import NOTHING, Cost, Ids, Task, by_length
 from transduce.text.specials import BOS, EOS, RESERVED
 
@@ -69,6 +70,7 @@ class Classify(Task[Encoder]):
         batch_tokens: int = 1024,
         prefixes: Sequence[Sequence[int]] | None = None,
         sentence_ids: Sequence[int] | None = None,
+        watch: Watch | None = None,
     ) -> list[list[Hypothesis]]:
         """The `nbest` likeliest labels of each source. Raises InputError for prefixes."""
         if prefixes is not None:

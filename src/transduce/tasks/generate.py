@@ -18,6 +18,7 @@ from transduce.search.config import DecodingConfig
 from transduce.search.decoding import search
 from transduce.search.ensemble import Ensemble
 from transduce.search.hypothesis import Hypothesis
+from transduce.search.watching import Watch
 from transduce.tasks.task import Cost, Ids, Task, how_searched
 from transduce.text.specials import BOS, EOS
 
@@ -66,6 +67,7 @@ class Generate(Task[LanguageModel]):
         batch_rows: int = 64,
         prefixes: Sequence[Sequence[int]] | None = None,
         sentence_ids: Sequence[int] | None = None,
+        watch: Watch | None = None,
     ) -> list[list[Hypothesis]]:
         """What each source, and the prefix behind it, goes on to: both are part of the output, and their
         log-probabilities too. An empty one is the beginning of any text. `max_extra` counts from the source's end."""
@@ -82,6 +84,7 @@ class Generate(Task[LanguageModel]):
                 config,
                 prefixes=[begun[i] for i in chunk],
                 sentence_ids=[ids[i] for i in chunk],
+                watch=None if watch is None else watch(chunk),
             )
         return results
 

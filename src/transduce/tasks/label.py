@@ -21,6 +21,7 @@ from transduce.search.decoding import evaluating
 from transduce.search.ensemble import LabellerEnsemble
 from transduce.search.hypothesis import Hypothesis
 from transduce.search.stepping import best
+from transduce.search.watching import Watch
 from transduce.tasks.task import NOTHING, Cost, Ids, Task, by_length
 from transduce.text.specials import EOS
 
@@ -63,6 +64,7 @@ class Label(Task[Labeller]):
         batch_tokens: int = 1024,
         prefixes: Sequence[Sequence[int]] | None = None,
         sentence_ids: Sequence[int] | None = None,
+        watch: Watch | None = None,
     ) -> list[list[Hypothesis]]:
         """The likeliest token of each place, up to the first end mark: one hypothesis per source, from one pass over
         at most `batch_tokens` places. Raises InputError for prefixes."""

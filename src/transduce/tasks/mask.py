@@ -22,6 +22,7 @@ from transduce.search.decoding import evaluating
 from transduce.search.ensemble import LabellerEnsemble
 from transduce.search.hypothesis import Hypothesis
 from transduce.search.stepping import best
+from transduce.search.watching import Watch
 from transduce.tasks.task import NOTHING, Cost, Ids, Task, by_length
 from transduce.text.specials import BOS, EOS, MASK, RESERVED
 
@@ -125,6 +126,7 @@ class Mask(Task[Encoder]):
         device: torch.device | str = "cpu",
         prefixes: Sequence[Sequence[int]] | None = None,
         sentence_ids: Sequence[int] | None = None,
+        watch: Watch | None = None,
     ) -> list[list[Hypothesis]]:
         """Each text with the likeliest token at each of its blanks. Raises InputError for prefixes."""
         if prefixes is not None:

@@ -20,6 +20,7 @@ from transduce.models.contract import Model
 from transduce.search.config import DecodingConfig
 from transduce.search.decoding import evaluating
 from transduce.search.hypothesis import Hypothesis
+from transduce.search.watching import Watch
 from transduce.tasks.losses import label_smoothed_cross_entropy
 
 M = TypeVar("M", bound=Model)
@@ -114,11 +115,12 @@ class Task(ABC, Generic[M]):
         device: torch.device | str = "cpu",
         prefixes: Sequence[Sequence[int]] | None = None,
         sentence_ids: Sequence[int] | None = None,
+        watch: Watch | None = None,
     ) -> list[list[Hypothesis]]:
         """n-best hypotheses per source, in the order given, whatever shares a batch.
 
         A source without tokens has one empty hypothesis; the model is not asked. `prefixes` are what outputs must
-        begin with, `sentence_ids` what sampling is seeded by.
+        begin with, `sentence_ids` what sampling is seeded by, and `watch` looks on where there is a beam search.
         """
 
     @abstractmethod

@@ -18,6 +18,7 @@ from transduce.search.config import DecodingConfig
 from transduce.search.decoding import search
 from transduce.search.ensemble import Ensemble
 from transduce.search.hypothesis import Hypothesis
+from transduce.search.watching import Watch
 from transduce.tasks.task import NOTHING, Cost, Ids, Task, by_length, how_searched
 from transduce.text.specials import BOS, EOS
 
@@ -60,6 +61,7 @@ class Translate(Task[EncoderDecoder]):
         batch_tokens: int = 4096,
         prefixes: Sequence[Sequence[int]] | None = None,
         sentence_ids: Sequence[int] | None = None,
+        watch: Watch | None = None,
     ) -> list[list[Hypothesis]]:
         """As any task does; at most `batch_tokens` padded source tokens times the beam are decoded together."""
         results: list[list[Hypothesis]] = [[NOTHING] for _ in sources]
@@ -73,6 +75,7 @@ class Translate(Task[EncoderDecoder]):
                 config,
                 prefixes=None if prefixes is None else [prefixes[i] for i in chunk],
                 sentence_ids=[ids[i] for i in chunk],
+                watch=None if watch is None else watch(chunk),
             )
             for i, hypotheses in zip(chunk, found, strict=True):
                 results[i] = hypotheses

@@ -7,10 +7,12 @@ import math
 import pytest
 import torch
 
-from tests.support.table_model import TableModel
+from tests.support.table_model import BANNED, TableModel
 from tests.unit.search.judge import brute_force, greedy, lp, run, sentences, token_log_probs
+from transduce.data.batch import Stream
 from transduce.errors import TransduceError
 from transduce.search import DecodingConfig, Ensemble, search
+from transduce.search.watching import Step
 from transduce.text.specials import BOS, EOS, PAD, UNK
 
 SOURCE = [5, 3, EOS]
@@ -50,6 +52,28 @@ def test_case_113_early_stop_saves_steps_and_changes_nothing(alpha: float, nbest
     assert run(stopped, sources, **settings) == run(full, sources, early_stop=False, **settings)
     # Alpha 2 favours length so much that the last step may always bring the best.
     assert alpha == 2.0 or sum(stopped.stepped) < sum(full.stepped)
+
+
+def test_patience_stops_once_so_many_have_ended() -> None:
+    """With a beam of 3, patience 2/3 waits for two ends."""
+    sources = sentences(23, 13)
+    watched: dict[float, list[list[int]]] = {}
+    for patience in (2 / 3, 1, 2):
+        model, ends = TableModel(11, seed=1), [[] for _ in sources]  # type: ignore[var-annotated]
+
+        def watch(step: Step, ends: list[list[int]] = ends) -> None:
+            for sentence in set(step.sentences.tolist()):
+                ends[sentence].append(int(step.ends[step.sentences == sentence].sum()))
+
+        stream = Stream.pad(sources)
+        config = DecodingConfig(beam=3, max_extra=37, patience=patience, length_penalty=1, length_penalty_form="power")
+        search(model, stream.ids, stream.lengths, config, banned=BANNED, watch=watch)
+        watched[patience] = ends
+        for counts in ends:
+            assert sum(counts[:-1]) < patience * 3
+    assert sum(sum(counts) >= 2 for counts in watched[2 / 3]) > 17, "most are stopped by it, not by anything else"
+    steps = {patience: sum(map(len, ends)) for patience, ends in watched.items()}
+    assert steps[2 / 3] < steps[1] < steps[2]
 
 
 def test_scores_are_the_models_own() -> None:
