@@ -1,6 +1,8 @@
 # Two commands do everything on a fresh machine with Python 3.11 or newer, git and make:
 #   make demo    set up, train on the built-in text, translate 我爱水课
 #   make test    set up, check and test
+# One more compares speed with other tools, which it installs in environments of their own:
+#   make bench   training and translation, about 25 minutes on two cores that are free
 
 PYTHON ?= python3
 VENV := .venv
@@ -8,7 +10,7 @@ BIN := $(VENV)/bin
 # Extra words for pip, such as where to take another build of torch from.
 PIP_OPTIONS ?=
 
-.PHONY: demo test test-slow check format ship-demo clean
+.PHONY: demo test test-slow test-web check format ship-demo clean
 
 demo: $(VENV)/.installed
 	$(BIN)/transduce demo
@@ -18,6 +20,15 @@ test: check
 
 test-slow: $(VENV)/.installed-dev
 	$(BIN)/python -m pytest -m slow
+
+# The page in a real browser. `make test` has these tests too, and skips them where there is no Chromium.
+test-web: $(VENV)/.installed-dev
+	$(BIN)/python -m tests.web.browser || bash tests/web/install_chromium.sh
+	$(BIN)/python -m pytest tests/web
+
+bench: $(VENV)/.installed-dev
+	$(BIN)/python -m bench training --pip-options="$(PIP_OPTIONS)"
+	$(BIN)/python -m bench translation --pip-options="$(PIP_OPTIONS)"
 
 check: $(VENV)/.installed-dev
 	$(BIN)/ruff format --check src tests

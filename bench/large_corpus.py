@@ -45,14 +45,14 @@ sentences = 0
 """
 
 
-def main() -> None:
+def main(words: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("out", type=Path, help="folder to write to, about 0.1 GB a million pairs")
     parser.add_argument("train", nargs="+", help="TSV file, or two aligned files with a comma between; plain or .gz")
     parser.add_argument("--valid", type=Path, required=True, help="TSV file of the experiment's held-out text")
     parser.add_argument("--pairs", type=int, default=4_500_000)
     parser.add_argument("--shards", type=int, default=3, help="files that each text is spread over, on either side")
-    given = parser.parse_args()
+    given = parser.parse_args(words)
     given.out.mkdir(parents=True, exist_ok=True)
     texts = [list(read_pairs(corpus(files))) for files in given.train]
     share = given.pairs / sum(len(pairs) for pairs in texts)

@@ -100,6 +100,9 @@ def translate(
     length_penalty: Annotated[float | None, typer.Option(help="α; higher favours longer output.")] = None,
     max_extra: Annotated[int | None, typer.Option(help="Tokens by which output may exceed its input.")] = None,
     min_length: Annotated[int | None, typer.Option(help="Tokens that output has at least.")] = None,
+    patience: Annotated[
+        float | None, typer.Option(help="Stop once this many times the beam's width have ended: 1 is faster.")
+    ] = None,
     no_repeat_ngram: Annotated[int | None, typer.Option(help="No n tokens in a row occur twice; 0 = any.")] = None,
     prefix: Annotated[str | None, typer.Option(help="Every translation begins with this text.")] = None,
     sample: Annotated[bool, typer.Option("--sample", help="Draw at random instead of searching.")] = False,
@@ -125,7 +128,7 @@ def translate(
 
     options = {
         "beam": beam, "nbest": nbest if nbest != 1 else None, "length_penalty": length_penalty, "max_extra": max_extra,
-        "min_length": min_length, "no_repeat_ngram": no_repeat_ngram, "sample": sample or None,
+        "min_length": min_length, "patience": patience, "no_repeat_ngram": no_repeat_ngram, "sample": sample or None,
         "temperature": temperature, "top_k": top_k, "top_p": top_p, "seed": seed, "unknown": unknown,
         "without_letters": without_letters,
     }  # fmt: skip
@@ -302,7 +305,9 @@ def compare(
     ] = None,
     minutes: Annotated[float | None, typer.Option(help="Minutes that each model is trained instead.")] = None,
     out: Annotated[Path, typer.Option("--out", "-o", help="Folder of the runs and the report.")] = Path("runs/compare"),
-    only: Annotated[list[str] | None, typer.Option(help="Only this one, such as rnn_search; may be repeated.")] = None,
+    only: Annotated[
+        list[str] | None, typer.Option(help="Only rnn_search, say, or demonstrations; may be repeated.")
+    ] = None,
     settings: Settings = None,
 ) -> None:
     """Train the models that led to the Transformer, and it, alike; then: what was expected, and what is measured.
@@ -315,33 +320,61 @@ def compare(
 
 
 @app.command()
+def ablate(
+    experiment: Annotated[Path, typer.Argument(help="Experiment file (TOML) of the base model.")],
+    rows: Annotated[str, typer.Option(help="Parts of the table, such as A,C: A, B, C, D, E, big. Default: all.")] = "",
+    seeds: Annotated[str, typer.Option(help="Seeds that each row is trained with.")] = "1,2",
+    tokens: Annotated[
+        int | None, typer.Option(help="Target tokens to train each on. Default: as long as the experiment says.")
+    ] = None,
+    run: Annotated[
+        Path | None, typer.Option(help="Folder of the runs and the report. Default: runs/ablate-NAME.")
+    ] = None,
+    settings: Settings = None,
+) -> None:
+    """Train the rows of the paper's Table 3 at the experiment's scale, and set them beside the published ones.
+
+    Rows: heads (A), d_k (B), size (C), dropout and label smoothing (D), learned positions (E), big; base always. Ctrl-C
+    saves; the same command goes on.
+    """
+    from transduce.commands.ablate import run_ablate
+
+    raise typer.Exit(run_ablate(experiment, rows, seeds, tokens, run, settings or []))
+
+
+@app.command()
 def inspect(
-    sentence: Annotated[str, typer.Argument(help="One line of text in the run's source language.")],
+    sentence: Annotated[
+        str | None, typer.Argument(help="One line of text in the run's source language. Default: one of the run's own.")
+    ] = None,
     out: Annotated[
-        Path,
+        Path | None,
         typer.Option(
             "--out",
             "-o",
-            help="What to write: attention as .png or .svg, a report of everything as .html, the numbers as .npz.",
+            help="Write instead: attention as .png or .svg, the page as one .html, the numbers as .npz.",
         ),
-    ],
+    ] = None,
     run: Annotated[Path | None, typer.Option(help="Run folder. Default: the demo run in the package.")] = None,
     target: Annotated[str | None, typer.Option(help="Look at this translation instead of the model's own.")] = None,
     layer: Annotated[
-        str | None, typer.Option(help="Picture: only this layer's attention, such as decoder.1.cross. Default: all.")
+        str | None, typer.Option(help="Only this layer's attention, such as decoder.1.cross. Default: all.")
     ] = None,
-    head: Annotated[
-        int | None, typer.Option(help="Picture: only this head of --layer, from 0, with its numbers.")
-    ] = None,
+    head: Annotated[int | None, typer.Option(help="Only this head of --layer, from 0, with its numbers.")] = None,
     by: Annotated[str, typer.Option(help="Rows and columns: pieces, characters or words.")] = "pieces",
     beam: Annotated[int | None, typer.Option(help="Beam width; 1 = greedy.")] = None,
+    open_browser: Annotated[bool, typer.Option("--open/--no-open", help="Show the page in a browser.")] = True,
     weights: Weights = "auto",
     device: Device = "auto",
     threads: Threads = 0,
 ) -> None:
-    """Look inside: how a run turns one sentence into another.
+    """Look inside: every number of how a run turns one sentence into another, on a page in your browser.
 
-    transduce inspect 我爱水课 --out report.html
+    The page comes from this machine and needs no network; Ctrl-C ends it. With --out a file is written instead.
+
+    transduce inspect 我爱水课
+
+    transduce inspect 我爱水课 --out page.html
     """
     from transduce.commands.inspect import run_inspect
 
@@ -354,9 +387,74 @@ def inspect(
         head=head,
         by=by,
         beam=beam,
+        open_browser=open_browser,
         weights=weights,
         device=device,
         threads=threads,
+    )
+
+
+@app.command()
+def serve(
+    run: Annotated[
+        list[Path] | None, typer.Option("--run", help="Run folder; may be repeated. Default: the demo run.")
+    ] = None,
+    host: Annotated[
+        str, typer.Option(help="Address to listen at; 0.0.0.0 = all, which needs an API key.")
+    ] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="Port to listen at; 0 = any that is free.")] = 8000,
+    open_browser: Annotated[bool, typer.Option("--open", help="Show the page in a browser.")] = False,
+    api_key_file: Annotated[
+        Path | None, typer.Option(help="File of keys, a line each; TRANSDUCE_API_KEY is one too.")
+    ] = None,
+    rate: Annotated[str | None, typer.Option(help="Requests of one address, such as 60/minute. Default: any.")] = None,
+    max_body: Annotated[int | None, typer.Option(help="Bytes of a request. Default: 1,048,576.")] = None,
+    max_characters: Annotated[int | None, typer.Option(help="Characters of a text. Default: 10,000.")] = None,
+    max_inspected: Annotated[int | None, typer.Option(help="Characters that are looked into. Default: 200.")] = None,
+    max_texts: Annotated[int | None, typer.Option(help="Texts of a request. Default: 64.")] = None,
+    max_nbest: Annotated[int | None, typer.Option(help="Translations of a text, and its beam. Default: 10.")] = None,
+    queue: Annotated[int | None, typer.Option(help="Requests of a run at a time. Default: 128.")] = None,
+    deadline: Annotated[float | None, typer.Option(help="Seconds until an answer. Default: 30.")] = None,
+    batch: Annotated[int | None, typer.Option(help="Sentences translated together at most. Default: 64.")] = None,
+    allow_host: Annotated[
+        list[str] | None, typer.Option(help="Another name of this server, as a proxy passes it on; may be repeated.")
+    ] = None,
+    allow_origin: Annotated[
+        list[str] | None, typer.Option(help="Site whose pages may use it, https://…; may be repeated.")
+    ] = None,
+    trust_proxy: Annotated[
+        list[str] | None, typer.Option(help="Address of a proxy whose X-Forwarded-For is believed; may be repeated.")
+    ] = None,
+    weights: Weights = "auto",
+    device: Device = "auto",
+    threads: Annotated[int, typer.Option(help="CPU threads of each run; 0 = its share of the cores.")] = 0,
+    quantize: Annotated[str, typer.Option(help="none, or int8: faster and approximate (CPU).")] = "none",
+) -> None:
+    """Serve runs on this machine: a page to translate with, and an interface that LibreTranslate's clients know.
+
+    Ctrl-C finishes what was begun and ends.
+    """
+    from transduce.commands.serve import run_serve
+
+    limits = {
+        "rate": rate, "body": max_body, "characters": max_characters, "texts": max_texts, "nbest": max_nbest,
+        "inspected": max_inspected,
+        "queue": queue, "deadline": deadline, "batch": batch, "origins": tuple(allow_origin or ()),
+    }  # fmt: skip
+    run_serve(
+        run or [],
+        host=host,
+        port=port,
+        limits={key: value for key, value in limits.items() if value is not None},
+        key_file=api_key_file,
+        hosts=allow_host or [],
+        proxies=trust_proxy or [],
+        page="/",
+        open_browser=open_browser,
+        weights=weights,
+        device=device,
+        threads=threads,
+        quantize=quantize,
     )
 
 

@@ -19,6 +19,10 @@ from transduce.errors import ConfigError
 MOST_THREADS = 1024
 """Of a process: more than the cores of any machine, and fewer than what the system would refuse with an abort."""
 
+if hasattr(os, "register_at_fork"):
+    # A fork has none of its parent's threads, and OpenMP would wait for them for ever.
+    os.register_at_fork(after_in_child=lambda: torch.set_num_threads(1))
+
 
 class ComputeConfig(Config):
     """Where and how numbers are computed. The result of a run depends on it only in rounding."""

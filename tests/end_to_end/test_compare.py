@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.command import InProcess
+from transduce.comparison.demonstrations.positions import equivariance
 
 
 @pytest.fixture
@@ -32,6 +33,15 @@ def test_two_members_are_trained_measured_and_reported_and_then_reused(
     assert growths == {"rnn": "linear", "transformer": "constant"}
     again = cli(*arguments).succeeded()
     assert again.err.count("trained already") == 2
+
+
+def test_demonstrations_alone_train_no_member(cli: InProcess, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("transduce.comparison.compare.demonstrate", lambda say: [equivariance()])
+    text = cli("compare", "--only", "demonstrations", "--out", tmp_path / "out").succeeded().out.decode()
+    assert "Without positions the order is not seen" in text and "The checklist" not in text
+    figures = json.loads((tmp_path / "out/figures.json").read_text(encoding="utf-8"))
+    assert (figures["family"], figures["demonstrations"][0]["holds"]) == ([], True)
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["figures.json", "report.html", "report.md"]
 
 
 def test_what_is_wrong_is_said(cli: InProcess, arguments: tuple[object, ...]) -> None:

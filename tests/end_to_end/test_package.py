@@ -87,6 +87,8 @@ FORBIDDEN_MODULES = {
     "pickle", "cPickle", "dill", "cloudpickle", "joblib", "marshal", "shelve",
     "socket", "http", "urllib", "urllib3", "requests", "httpx", "ftplib", "huggingface_hub",
 }  # fmt: skip
+HARMLESS = {"urllib.parse": "", "socket": "transduce/serving/server.py"}
+"""What connects to nothing: taking addresses apart, anywhere, and listening, in the server."""
 FORBIDDEN_CALLS = {"eval", "exec", "compile", "__import__"}
 FORBIDDEN_ATTRIBUTES = {("torch", "load"), ("torch", "save"), ("torch", "hub"), ("np", "load"), ("numpy", "load")}
 
@@ -100,6 +102,7 @@ def test_nothing_is_pickled_evaluated_or_fetched(path: Path) -> None:
             names = [node.module or ""]
         else:
             names = []
+        names = [name for name in names if not path.as_posix().endswith(HARMLESS.get(name, "nowhere"))]
         assert not {name.split(".")[0] for name in names} & FORBIDDEN_MODULES, f"line {node.lineno}"
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
             assert node.func.id not in FORBIDDEN_CALLS, f"line {node.lineno}"

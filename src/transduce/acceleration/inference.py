@@ -7,8 +7,8 @@ from typing import Literal, Protocol, get_args, runtime_checkable
 from torch import nn
 
 from transduce.acceleration import int8, native, onednn
-from transduce.acceleration.decoder import Form
 from transduce.acceleration.linear import prepare
+from transduce.acceleration.structures import Form
 from transduce.devices import Compute
 
 Quantize = Literal["none", "int8"]
@@ -16,14 +16,14 @@ FORMS: tuple[Quantize, ...] = get_args(Quantize)
 
 
 @runtime_checkable
-class StepsNatively(Protocol):
-    """A model that can take its decoding steps in native code."""
+class Native(Protocol):
+    """A model that native code can compute."""
 
-    def use_native_steps(self, form: Form) -> None: ...
+    def use_native_code(self, form: Form) -> None: ...
 
 
 def accelerate(model: nn.Module, compute: Compute, quantize: Quantize) -> str:
-    """Prepare a model's products and its decoding steps; returns in words how they are computed now.
+    """Prepare a model's products, and its native code where it has any; returns in words how they are computed now.
 
     float32 results stay what they were, up to the order of sums. int8 is approximate, and needs a CPU for which its
     code can be built; elsewhere the model stays as it is.
@@ -37,8 +37,8 @@ def accelerate(model: nn.Module, compute: Compute, quantize: Quantize) -> str:
         prepare(model, int8.Int8)
     elif onednn.available():
         prepare(model, onednn.Packed)
-    if native.load() is not None and isinstance(model, StepsNatively):
-        model.use_native_steps(form)
+    if native.load() is not None and isinstance(model, Native):
+        model.use_native_code(form)
     if form == "int8":
         return f"int8 ({int8.path()})"
     return "fp32" + (": int8 needs a C compiler (cc) and an x86-64 with AVX2" if quantize == "int8" else "")

@@ -17,7 +17,7 @@ import tempfile
 from functools import cache
 from pathlib import Path
 
-_SOURCES = tuple(Path(__file__).with_name(name) for name in ("int8.c", "float32.c", "choice.c", "decoder.c"))
+_SOURCES = tuple(Path(__file__).with_name(name) for name in ("int8.c", "float32.c", "choice.c", "transformer.c"))
 _HEADER = Path(__file__).with_name("native.h")
 _FLAGS = ("-O3", "-march=native", "-fno-math-errno", "-fno-trapping-math", "-shared", "-fPIC")
 
@@ -88,6 +88,7 @@ def _declared(library: ctypes.CDLL) -> ctypes.CDLL:
         "log_softmax_rows": (None, [pointer, whole, whole]),
         "best_of_rows": (None, [pointer, whole, whole, whole, pointer, pointer]),
         "decoder_step": (ctypes.c_int, [pointer, pointer, whole, whole, pointer]),
+        "encoder_run": (ctypes.c_int, [pointer, pointer, whole, whole, pointer]),
     }
     for name, (result, arguments) in signatures.items():
         function = getattr(library, name)

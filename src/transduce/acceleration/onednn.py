@@ -14,6 +14,10 @@ from torch import Tensor
 _FEWEST = 400_000
 """Multiplications under which the call costs more than it saves (measured: 2 rows of 256 to 768)."""
 
+_FEW, _MANY = 16, 64
+"""Rows are filled up to a multiple of these. oneDNN makes code for every number of rows that it meets and keeps it:
+half a megabyte each, so that a process which translates texts of all lengths would grow by hundreds of megabytes."""
+
 
 def available() -> bool:
     """Whether this PyTorch has the two operations; they are not among those it promises to keep."""
@@ -31,4 +35,8 @@ class Packed:
     def __call__(self, x: Tensor) -> Tensor:
         if x.numel() * len(self._weight) < _FEWEST:
             return F.linear(x, self._weight, self._bias)
-        return torch.ops.mkldnn._linear_pointwise(x, self._packed, self._bias, "none", [], "")
+        rows = x.reshape(-1, x.shape[-1])
+        if missing := -len(rows) % (_MANY if len(rows) > _MANY else _FEW):
+            rows = F.pad(rows, (0, 0, 0, missing))
+        product = torch.ops.mkldnn._linear_pointwise(rows, self._packed, self._bias, "none", [], "")
+        return product[: len(rows) - missing].reshape(*x.shape[:-1], len(self._weight))

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from pathlib import Path
 
 from rich.console import Console
 
-from transduce.commands.progress import PLAIN_EVERY, clock
+from transduce.commands.jobs import JobsProgress
 from transduce.comparison.compare import compare
 from transduce.comparison.document import to_terminal
-from transduce.comparison.family import Budget, choose, plan
+from transduce.comparison.family import DEMONSTRATIONS, Budget, choose, plan
 from transduce.comparison.report import TITLE, write_report
-from transduce.comparison.run import Place, train_family
+from transduce.comparison.run import train_all
 from transduce.demo.shipped import EXPERIMENT
 from transduce.errors import ConfigError
-from transduce.recipe import Watcher, exit_code, load_experiment
-from transduce.training.state import TrainingState
+from transduce.recipe import exit_code, load_experiment
 
 DEMO_TOKENS = 500_000
 """Target tokens for each member on the demo's text, unless another budget is named: so that the family takes a quarter
@@ -42,59 +40,15 @@ def run_compare(
     members = choose(only)
     console = Console(stderr=True, highlight=False, soft_wrap=True)
     base = load_experiment(data or EXPERIMENT, settings).experiment
-    planned = plan(base, Budget(tokens, minutes), members, out / ".cache")
-    progress = _Progress(console, len(planned))
-    runs, interrupted = train_family(planned, out, progress.watcher)
+    planned = plan(base, Budget(tokens, minutes), members, out / ".cache") if members else []
+    progress = JobsProgress(console, planned)
+    runs, interrupted = train_all(planned, out, progress.watcher)
     if interrupted is not None:
         progress.say("interrupted and saved; the same command again goes on from here")
         return exit_code(interrupted)
-    comparison = compare(base, planned, runs, progress.say)
+    out.mkdir(parents=True, exist_ok=True)
+    comparison = compare(base, planned, runs, progress.say, demonstrations=not only or DEMONSTRATIONS in only)
     sections = write_report(comparison, out)
     to_terminal(TITLE, sections, Console(highlight=False))
     progress.say(f"report: {out / 'report.html'}  (report.md, and every figure in figures.json)")
     return 0
-
-
-class _Progress:
-    """Which member of how many, and how long all that are left will take."""
-
-    def __init__(self, console: Console, members: int) -> None:
-        self.console, self.members = console, members
-        self.seconds: list[float] = []
-        """That each member took which was trained here."""
-
-    def say(self, text: str) -> None:
-        self.console.print(text, markup=False, emoji=False)
-
-    def watcher(self, place: Place) -> Watcher:
-        one = place.planned
-        what = f"{place.number} of {place.members}: {one.member.label}, {one.parameters:,} parameters"
-        self.say(f"{what}: trained already" if place.reused else what)
-        return _MemberWatcher(self, place)
-
-
-class _MemberWatcher(Watcher):
-    """A line every so often."""
-
-    def __init__(self, progress: _Progress, place: Place) -> None:
-        self.progress, self.place = progress, place
-        self.started = self.last = time.monotonic()
-        self.first: int | None = None
-
-    def noticed(self, what: str) -> None:
-        self.progress.say(f"  {what}")
-
-    def updated(self, state: TrainingState, loss: float, rate: float, updates: int) -> None:
-        now = time.monotonic()
-        if self.first is None:
-            self.first = state.update - 1
-        if state.finished or state.update >= updates:
-            self.progress.seconds.append(now - self.started)
-        elif now - self.last >= PLAIN_EVERY:
-            self.last = now
-            minutes = self.place.planned.experiment.training.max_minutes
-            share = state.seconds / (60 * minutes) if minutes else (state.update - self.first) / (updates - self.first)
-            whole = (now - self.started) / max(share, 1e-9)
-            typical = sum([*self.progress.seconds, whole]) / (len(self.progress.seconds) + 1)
-            left = whole * (1 - share) + typical * (self.place.members - self.place.number)
-            self.progress.say(f"  update {state.update:,}  loss {loss:.3f}  about {clock(max(0.0, left))} left in all")

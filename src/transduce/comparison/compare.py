@@ -5,44 +5,51 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from transduce.comparison.demonstrations.demonstrate import demonstrate
 from transduce.comparison.family import TOLERANCE, Planned
 from transduce.comparison.measured import Measured, measure
 from transduce.comparison.measures.layers import measure_layers
 from transduce.comparison.measures.showcase import shown
 from transduce.comparison.report import Comparison
+from transduce.comparison.setting import machine, named
 from transduce.comparison.subject import Subject, read_tests
-from transduce.devices import hardware
 from transduce.experiment import Experiment
 
 
 def compare(
-    base: Experiment, planned: Sequence[Planned], runs: Sequence[Path], say: Callable[[str], None]
+    base: Experiment,
+    planned: Sequence[Planned],
+    runs: Sequence[Path],
+    say: Callable[[str], None],
+    *,
+    demonstrations: bool,
 ) -> Comparison:
-    """Measure each finished run. `say` hears what is being measured."""
-    tests = read_tests(base)
-    sentences = shown(tests)
+    """Measure each finished run, and demonstrate single parts if wanted. `say` hears what is being done."""
+    tests = read_tests(base) if planned else []
+    sentences = shown(tests) if planned else []
     family: list[Measured] = []
     for one, run in zip(planned, runs, strict=True):
-        say(f"measuring {one.member.label}")
+        say(f"measuring {one.label}")
         family.append(measure(Subject(one, run, tests), sentences))
-    say("measuring the layers")
-    return Comparison(_setting(base, planned, family), family, measure_layers(), sentences)
+    layers = []
+    if planned:
+        say("measuring the layers")
+        layers = measure_layers()
+    demonstrated = demonstrate(say) if demonstrations else []
+    setting = _setting(base, planned, family) if planned else [f"{machine()}."]
+    return Comparison(setting, family, layers, sentences, demonstrated)
 
 
 def _setting(base: Experiment, planned: Sequence[Planned], family: Sequence[Measured]) -> list[str]:
     training = planned[0].experiment.training
     tokens = max(m.scores.target_tokens for m in family)
     sizes = [one.parameters for one in planned]
-    machine = hardware()
     until = f"{training.max_minutes:g} minutes" if training.max_minutes else f"{training.max_updates:,} updates"
-    languages = " → ".join(filter(None, (base.source_language, base.target_language)))
-    named = f"`{base.name}`, {languages}" if languages else f"`{base.name}`"
     return [
-        f"The experiment {named}: every model reads the same batches of the same text in the same "
+        f"The experiment {named(base)}: every model reads the same batches of the same text in the same "
         f"pieces for {until}, which are {tokens:,} target tokens at most (models that write a token for each token of "
         "the source have no room for some), and none sees the tests.",
         f"{min(sizes):,} to {max(sizes):,} parameters: as many as the experiment's own model, within {TOLERANCE:.0%}.",
         f"Seed {training.seed}. One run of each model: differences of a point or two say nothing.",
-        f"{machine['processor']}, {machine['cores']} cores, accelerator {machine['accelerator']}, torch "
-        f"{machine['torch']}. Times are good for comparison within this report.",
+        f"{machine()}. Times are good for comparison within this report.",
     ]

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
+from typing import Any
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table as RichTable
+
+from transduce.run_folder import write_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +59,13 @@ class Section:
 
     title: str
     parts: Sequence[Part]
+
+
+def write(title: str, sections: Sequence[Section], figures: Mapping[str, Any], folder: Path) -> None:
+    """Write report.html, report.md, and figures.json with every figure behind them."""
+    write_text(folder / "report.html", to_html(title, sections))
+    write_text(folder / "report.md", to_markdown(title, sections))
+    write_text(folder / "figures.json", json.dumps({"title": title, **figures}, ensure_ascii=False, indent=1) + "\n")
 
 
 def to_markdown(title: str, sections: Sequence[Section]) -> str:

@@ -11,6 +11,7 @@ from typing import Any
 import torch
 from pydantic import TypeAdapter
 
+from transduce.comparison.run import Job
 from transduce.data.batching import Sampler
 from transduce.data.prepare import Prepared
 from transduce.errors import ConfigError
@@ -21,6 +22,8 @@ from transduce.recipe.text import held_out, read_texts
 from transduce.tasks import TASKS
 from transduce.text.pair import Tokenizers
 
+DEMONSTRATIONS = "demonstrations"
+"""What stands beside the members in a choice of what to report."""
 TOLERANCE = 0.15
 """Share by which parameters may differ from those of the experiment's own model."""
 
@@ -81,17 +84,16 @@ class Budget:
 
 
 @dataclass(frozen=True, slots=True)
-class Planned:
-    """A member and the experiment that trains it."""
+class Planned(Job):
+    """A member of the family and the experiment that trains it."""
 
-    member: Member
-    experiment: Experiment
-    parameters: int
+    column: str | None
+    """Its column in the article's checklist, if it has one."""
 
 
 def choose(names: Sequence[str]) -> tuple[Member, ...]:
-    """The members of these names in the family's order; all of them for none. Raises ConfigError."""
-    known = [member.name for member in FAMILY]
+    """The members of these names in the family's order; all of them for no names. Raises ConfigError."""
+    known = [*(member.name for member in FAMILY), DEMONSTRATIONS]
     for name in names:
         if name not in known:
             raise ConfigError(f"--only {name}: expected one of {', '.join(known)}")
@@ -113,8 +115,9 @@ def plan(base: Experiment, budget: Budget, members: Sequence[Member], cache: Pat
     for member in members:
         own = member.settings(member.step, longest)["kind"] == base.model.kind
         model = base.model if own and _only_of_its_kind(member) else fitting(member, base, longest, sizes, target)
-        experiment = _experiment(base, member, model, longest, _training(base, member, budget, data))
-        planned.append(Planned(member, experiment, parameters(model, sizes)))
+        training = budgeted(base, budget, data) | {"learning_rate": member.rate * base.training.learning_rate}
+        experiment = _experiment(base, member, model, longest, training)
+        planned.append(Planned(member.name, member.label, experiment, parameters(model, sizes), member.column))
     return planned
 
 
@@ -173,10 +176,10 @@ def _longest(base: Experiment, tokenizers: Tokenizers, data: Prepared) -> int:
     return most
 
 
-def _training(base: Experiment, member: Member, budget: Budget, data: Prepared) -> dict[str, Any]:
-    """The experiment's training at the budget: warm-up and intervals keep their share of the whole."""
+def budgeted(base: Experiment, budget: Budget, data: Prepared) -> dict[str, Any]:
+    """What the budget changes of the experiment's training: warm-up and intervals keep their share of the whole."""
     config = base.training
-    changes: dict[str, Any] = {"patience": 0, "learning_rate": member.rate * config.learning_rate}
+    changes: dict[str, Any] = {"patience": 0}
     if budget.minutes is not None:
         # Nobody knows how many updates that will be, so the rate can't go down to zero at the last.
         changes |= {"max_minutes": budget.minutes, "max_updates": 10**6, "decay": "inverse_sqrt"}

@@ -34,12 +34,12 @@ class Measured:
 
 
 def measure(subject: Subject, sentences: list[Shown]) -> Measured:
-    member = subject.planned.member
+    planned = subject.planned
     vocabularies = (subject.tokenizers.source.size, subject.tokenizers.target.size)
     return Measured(
-        member.name,
-        member.label,
-        member.column,
+        planned.name,
+        planned.label,
+        planned.column,
         measure_order(subject),
         measure_context(subject),
         measure_lengths(subject),

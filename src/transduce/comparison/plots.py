@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import io
+import warnings
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from transduce.comparison.demonstrations.demonstration import Lines, Map
 from transduce.comparison.document import Picture
 from transduce.comparison.measured import Measured
 from transduce.comparison.measures.layers import PATH_SIZES, SIZES, LayerCost
@@ -19,26 +21,46 @@ MARKERS = "os^vD<>pXPh*"
 def pictures_of(family: Sequence[Measured]) -> dict[str, Picture]:
     """By what they are about: learning, forgetting, parallel."""
     return {
-        "learning": _draw(_learning(family), "BLEU on the validation text, by what was trained on and by time."),
-        "forgetting": _draw(
+        "learning": draw(_learning(family), "BLEU on the validation text, by what was trained on and by time."),
+        "forgetting": draw(
             _forgetting(family), "The source's first phrase in the output, and BLEU, by the length of the source."
         ),
-        "parallel": _draw(
+        "parallel": draw(
             _parallel(family), "A training pass: dependent steps, and time for the same number of tokens, by length."
         ),
     }
 
 
 def picture_of_layers(costs: Sequence[LayerCost]) -> Picture:
-    lines: list[tuple[str, str, str, Lines]] = [
+    lines: list[tuple[str, str, str, Curves]] = [
         ("work", "positions n", "operations", [(c.name, SIZES, c.operations) for c in costs]),
         ("sequential operations", "positions n", "dependent steps", [(c.name, SIZES, c.steps) for c in costs]),
         ("longest path", "positions n", "layers' steps", [(c.name, PATH_SIZES, c.path) for c in costs]),
     ]
-    return _draw([_panel(*line, log=True) for line in lines], "Table 1, measured, for single layers.")
+    return draw([_panel(*line, log=True) for line in lines], "Table 1, measured, for single layers.")
 
 
-Lines = Sequence[tuple[str, Sequence[float], Sequence[float]]]
+def picture_of_charts(charts: Sequence[Lines | Map], caption: str) -> Picture:
+    panels = [
+        _map(c) if isinstance(c, Map) else _panel(c.title, c.x, c.y, c.lines, log=c.log, ticks=c.ticks) for c in charts
+    ]
+    return draw(panels, caption)
+
+
+def _map(chart: Map) -> Panel:
+    def panel(axes: Axes) -> None:
+        for i, group in enumerate(dict.fromkeys(group for group, *_ in chart.points)):
+            at = [(x, y) for name, _, x, y in chart.points if name == group]
+            axes.plot(*zip(*at, strict=True), MARKERS[i], ms=6, color=f"C{i}", label=group)
+        for _, word, x, y in chart.points:
+            axes.annotate(word, (x, y), xytext=(5, 5), textcoords="offset points")
+        axes.set(title=chart.title, xticks=[], yticks=[])
+        axes.margins(0.2)
+
+    return panel
+
+
+Curves = Sequence[tuple[str, Sequence[float], Sequence[float]]]
 Panel = Callable[["Axes"], None]
 
 
@@ -49,7 +71,7 @@ def _learning(family: Sequence[Measured]) -> list[Panel]:
 
 
 def _forgetting(family: Sequence[Measured]) -> list[Panel]:
-    def lines(value: Callable[[Any], float]) -> Lines:
+    def lines(value: Callable[[Any], float]) -> Curves:
         return [(m.label, [(g.shortest + g.longest) / 2 for g in m.forgetting], [value(g) for g in m.forgetting])
                 for m in family]  # fmt: skip
 
@@ -68,7 +90,7 @@ def _parallel(family: Sequence[Measured]) -> list[Panel]:
     ]
 
 
-def _panel(title: str, x: str, y: str, lines: Lines, *, log: bool = False) -> Panel:
+def _panel(title: str, x: str, y: str, lines: Curves, *, log: bool = False, ticks: Sequence[str] = ()) -> Panel:
     def draw(axes: Axes) -> None:
         for i, (label, xs, ys) in enumerate(lines):
             axes.plot(xs, ys, marker=MARKERS[i % len(MARKERS)], ms=4, lw=1.2, color=f"C{i % 10}", label=label)
@@ -80,25 +102,31 @@ def _panel(title: str, x: str, y: str, lines: Lines, *, log: bool = False) -> Pa
             axes.set_xticks(sizes, [f"{size:g}" for size in sizes])
         else:
             axes.set_ylim(bottom=0)
+        if ticks:
+            axes.set_xticks(range(len(ticks)), ticks)
         axes.grid(alpha=0.3)
 
     return draw
 
 
-def _draw(panels: Sequence[Panel], caption: str) -> Picture:
+def draw(panels: Sequence[Panel], caption: str, *, height: float = 4.4) -> Picture:
+    """Panels side by side, `height` inches high, with the legend of the first."""
     # matplotlib takes a second to import. No pyplot: it keeps global state.
     from matplotlib import rc_context
     from matplotlib.figure import Figure
 
     # Letters stay letters, and the names inside are the same each time and others in each picture.
     with rc_context({"svg.fonttype": "none", "svg.hashsalt": caption}):
-        figure = Figure(figsize=(5.4 * len(panels), 4.4), layout="constrained")
+        figure = Figure(figsize=(5.4 * len(panels), height), layout="constrained")
         axes = figure.subplots(1, len(panels), squeeze=False)[0]
         for panel, place in zip(panels, axes, strict=True):
             panel(place)
         handles, labels = axes[0].get_legend_handles_labels()
         figure.legend(handles, labels, loc="outside lower center", ncols=5, fontsize="small")
         file = io.StringIO()
-        figure.savefig(file, format="svg", metadata={"Date": None, "Creator": None})
+        # Whoever opens the page has the letters, if this machine's fonts lack them.
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "Glyph .* missing from font")
+            figure.savefig(file, format="svg", metadata={"Date": None, "Creator": None})
     text = file.getvalue()
     return Picture(text[text.index("<svg") :], caption)

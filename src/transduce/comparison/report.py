@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from transduce.comparison.document import Detail, Part, Points, Section, Table, to_html, to_markdown
+from transduce.comparison.demonstrations.demonstration import Demonstration
+from transduce.comparison.document import Detail, Part, Points, Section, Table, write
 from transduce.comparison.expected import CHECKLIST, TABLE_1, cell, differences, unlearned
 from transduce.comparison.measured import Measured
 from transduce.comparison.measures.layers import (
@@ -22,8 +22,7 @@ from transduce.comparison.measures.layers import (
 )
 from transduce.comparison.measures.scores import time_to
 from transduce.comparison.measures.showcase import Shown
-from transduce.comparison.plots import picture_of_layers, pictures_of
-from transduce.run_folder.files import write_text
+from transduce.comparison.plots import picture_of_charts, picture_of_layers, pictures_of
 
 TITLE = "Expected, then measured"
 
@@ -40,30 +39,54 @@ class Comparison:
     family: list[Measured]
     layers: list[LayerCost]
     sentences: list[Shown]
+    demonstrations: list[Demonstration]
 
 
 def write_report(comparison: Comparison, folder: Path) -> list[Section]:
     """Write report.html, report.md and figures.json; returns the sections, for a terminal."""
     sections = build(comparison)
-    write_text(folder / "report.html", to_html(TITLE, sections))
-    write_text(folder / "report.md", to_markdown(TITLE, sections))
-    write_text(folder / "figures.json", json.dumps(_figures(comparison), ensure_ascii=False, indent=1) + "\n")
+    write(TITLE, sections, _figures(comparison), folder)
     return sections
 
 
 def build(comparison: Comparison) -> list[Section]:
-    family = comparison.family
-    pictures = pictures_of(family)
-    found = [*unlearned(family), *differences(family, comparison.layers)]
+    found = [*unlearned(comparison.family), *differences(comparison.family, comparison.layers),
+             *(f"{d.title}: {d.measured}" for d in comparison.demonstrations if not d.holds)]  # fmt: skip
     differing: Part = Points(found) if found else "Every measurement came out as expected."
-    return [
+    sections = [
         Section("What was compared", comparison.setting),
         Section("Where a measurement says otherwise", [differing]),
+    ]
+    if comparison.family:
+        sections += _of_the_family(comparison)
+    if comparison.demonstrations:
+        sections.append(Section("Demonstrations", _demonstrations(comparison.demonstrations)))
+    return sections
+
+
+def _of_the_family(comparison: Comparison) -> list[Section]:
+    family = comparison.family
+    pictures = pictures_of(family)
+    return [
         Section("The checklist", [*_checklist(family), *map(pictures.__getitem__, PICTURES), *_details(family)]),
         Section("What a layer costs (Table 1)", [*_layers(comparison.layers), picture_of_layers(comparison.layers)]),
         Section("Scores, sizes and speeds", [*_scores(family), pictures["learning"]]),
         Section("Side by side", _side_by_side(family, comparison.sentences)),
     ]
+
+
+def _demonstrations(demonstrations: Sequence[Demonstration]) -> list[Part]:
+    """Each with its statement, what was measured, the figures, and a picture where there is one."""
+    parts: list[Part] = [
+        "Single parts of the model, computed by its own layers. ✓ stands where the measurement bears the article out "
+        "by the rule that stands with its figures, ≠ where it does not. The words are those of the run in the package."
+    ]
+    for d in demonstrations:
+        mark = "✓" if d.holds else "≠"
+        parts.append(Points([f"{mark} {d.title} ({d.section}). The article: {d.says} Measured: {d.measured}"]))
+        parts += [picture_of_charts(d.charts, d.title)] if d.charts else []
+        parts.append(Detail(f"Figures: {d.title}. ✓ if {d.rule}.", [d.table]))
+    return parts
 
 
 def _checklist(family: Sequence[Measured]) -> list[Part]:
@@ -189,5 +212,5 @@ def _side_by_side(family: Sequence[Measured], sentences: Sequence[Shown]) -> lis
 def _figures(comparison: Comparison) -> dict[str, Any]:
     """Every figure behind the report."""
     verdicts = {m.name: {c.title: asdict(cell(c, m)) for c in CHECKLIST} for m in comparison.family}
-    return {"title": TITLE, **asdict(comparison), "checklist": verdicts,
+    return {**asdict(comparison), "checklist": verdicts,
             "differences": differences(comparison.family, comparison.layers)}  # fmt: skip

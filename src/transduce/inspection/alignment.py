@@ -78,18 +78,26 @@ def without_word(translator: Translator, sentence: str, start: int, end: int, *,
     Of two spaces that then meet, one goes too. Raises InputError where nothing is left, or nothing taken away.
     """
     text = safe(sentence)
+    rest = text_without(text, start, end)
+    options: dict[str, Any] = {} if beam is None else {"beam": beam}
+    first, second = translator.translate([text, rest], **options)
+    return Change(text, rest, first.text, second.text, first.score, second.score)
+
+
+def text_without(text: str, start: int, end: int) -> str:
+    """A sentence without its characters from `start` to `end` (excluded); of two spaces that then meet, one goes too.
+
+    Raises InputError where nothing is left, or nothing taken away.
+    """
     if not 0 <= start < end <= len(text):
         raise InputError(f"characters {start} to {end} of a sentence of {len(text)}: expected a part of it")
     before, after = text[:start], text[end:]
     if before[-1:].isspace() or not before:
         after = after.lstrip()
-    before = before if after else before.rstrip()
-    rest = before + after
+    rest = (before if after else before.rstrip()) + after
     if not rest.strip():
-        raise InputError(f"{sentence!r} without characters {start} to {end} is empty: leave a word to translate")
-    options: dict[str, Any] = {} if beam is None else {"beam": beam}
-    first, second = translator.translate([text, rest], **options)
-    return Change(text, rest, first.text, second.text, first.score, second.score)
+        raise InputError(f"{text!r} without characters {start} to {end} is empty: leave a word to translate")
+    return rest
 
 
 def _places(recording: Recording) -> str:

@@ -8,13 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any, cast
 
 import numpy as np
 import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
 
 from transduce.layers.embedding import Embedding
-from transduce.layers.tap import record
+from transduce.layers.position import LearnedPositions, ScalarPositions, SinusoidalPositions
+from transduce.layers.tap import Recorder, record
 from transduce.search.decoding import evaluating
 
 Streams = Mapping[str, Sequence[int]]
@@ -23,6 +26,8 @@ Forward = Callable[[Streams], object]
 """Runs the model once, on a batch of one row."""
 Axes = tuple[str | None, ...]
 """Of each axis: the stream it runs along, or head, feature or vocabulary; None where it isn't known."""
+
+POSITIONS = (SinusoidalPositions, LearnedPositions, ScalarPositions)
 
 PER_HEAD = ("queries", "keys", "values", "heads", "weights", "scores")
 """Last parts of the names of taps that have an axis of heads before those of positions."""
@@ -36,16 +41,18 @@ class Captured:
     axes: dict[str, Axes]
 
 
-def capture(model: nn.Module, forward: Forward, streams: Streams) -> Captured:
-    """Record one forward pass of the real model.
+def capture(
+    model: nn.Module, forward: Forward, streams: Streams, change: Recorder = lambda _, value: value
+) -> Captured:
+    """Record one forward pass of the real model, in which `change` may put something else in a tap's place.
 
     What is heard once for each position is joined along the last axis but one. Positions are in the order of the text
     also where a layer read it from its end.
     """
-    heard, orders = _listen(model, forward, streams)
-    tensors = {name: _joined(parts) for name, parts in heard.items()}
+    heard, orders = _listen(model, forward, streams, change)
+    tensors = {name: joined(parts) for name, parts in heard.items()}
     shapes = {name: array.shape for name, array in tensors.items()}
-    probes = {stream: _probe(model, forward, streams, stream) for stream in streams}
+    probes = {stream: _probe(model, forward, streams, stream, change) for stream in streams}
     along = {name: _along(name, shape, streams, probes) for name, shape in shapes.items()}
     for name, axes in along.items():
         turned = tuple(i for i, axis in enumerate(axes) if axis and (axis in orders) != (".backwards." in name))
@@ -53,21 +60,41 @@ def capture(model: nn.Module, forward: Forward, streams: Streams) -> Captured:
     return Captured(tensors, {name: _named(name, axes) for name, axes in along.items()})
 
 
-def _listen(model: nn.Module, forward: Forward, streams: Streams) -> tuple[dict[str, list[np.ndarray]], set[str]]:
-    """What each tap said, and the streams that the model read from their end."""
+def _listen(
+    model: nn.Module, forward: Forward, streams: Streams, change: Recorder
+) -> tuple[dict[str, list[np.ndarray]], set[str]]:
+    """What each tap said, and the streams that the model read from their end.
+
+    Beside `….embedding` stands `….embedding.row`, as it is in the table; `….position` is what was added for the place.
+    """
     heard: dict[str, list[np.ndarray]] = {}
     backwards: set[str] = set()
+    rows: list[Tensor] = []
+
+    def keep(name: str, value: Tensor) -> None:
+        heard.setdefault(name, []).append(value[0].detach().to("cpu", torch.float32, copy=True).numpy())
 
     def listen(name: str, value: Tensor) -> Tensor:
-        heard.setdefault(name, []).append(value[0].detach().to("cpu", torch.float32, copy=True).numpy())
+        value = change(name, value)
+        if rows and name.endswith("embedding"):
+            keep(f"{name}.row", rows.pop())
+        rows.clear()
+        keep(name, value)
         return value
 
-    def read(_: nn.Module, inputs: tuple[Tensor, ...]) -> None:
+    def read(embedding: nn.Module, inputs: tuple[Tensor, ...]) -> None:
+        rows[:] = [F.embedding(inputs[0], cast(Tensor, embedding.weight))]
         for stream, ids in streams.items():
             if inputs[0].ndim == 2 and inputs[0][0].tolist() == list(ids)[::-1] != list(ids):
                 backwards.add(stream)
 
+    def place(positions: nn.Module, inputs: tuple[Any, ...]) -> None:
+        # What it adds to nothing is what it adds; `forward` runs no hooks.
+        side = next(reversed(heard), "").rpartition(".")[0]
+        keep(f"{side}.position".lstrip("."), positions.forward(torch.zeros_like(inputs[0]), *inputs[1:]))
+
     hooks = [m.register_forward_pre_hook(read) for m in model.modules() if isinstance(m, Embedding)]
+    hooks += [m.register_forward_pre_hook(place) for m in model.modules() if isinstance(m, POSITIONS)]
     try:
         with evaluating(model), torch.inference_mode(), record(listen):
             forward(streams)
@@ -77,7 +104,8 @@ def _listen(model: nn.Module, forward: Forward, streams: Streams) -> tuple[dict[
     return heard, backwards
 
 
-def _joined(parts: list[np.ndarray]) -> np.ndarray:
+def joined(parts: list[np.ndarray]) -> np.ndarray:
+    """What a tap said, as one array: what is heard once for each position lies along the last axis but one."""
     if len(parts) == 1:
         return parts[0]
     # The source's side of attention is the same at every step of a recurrent decoder.
@@ -90,12 +118,14 @@ def _long(part: np.ndarray) -> bool:
     return part.ndim > 1 and part.shape[-2] > 1
 
 
-def _probe(model: nn.Module, forward: Forward, streams: Streams, stream: str) -> tuple[int, dict[str, tuple[int, ...]]]:
+def _probe(
+    model: nn.Module, forward: Forward, streams: Streams, stream: str, change: Recorder
+) -> tuple[int, dict[str, tuple[int, ...]]]:
     """The shapes of all taps where one stream is a token shorter, or longer if it is very short; and its length."""
     ids = list(streams[stream])
     changed = ids[1:] if len(ids) > 2 else [ids[0], *ids]
-    heard, _ = _listen(model, forward, {**streams, stream: changed})
-    return len(changed), {name: _joined(parts).shape for name, parts in heard.items()}
+    heard, _ = _listen(model, forward, {**streams, stream: changed}, change)
+    return len(changed), {name: joined(parts).shape for name, parts in heard.items()}
 
 
 def _along(

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import torch
 from torch import Tensor
 
 from transduce.errors import InputError
 from transduce.inspection.alignment import Change
 from transduce.inspection.recorder import only_model
 from transduce.inspection.recording import Recording
+from transduce.inspection.switches import without
 from transduce.layers.tap import record as listening
 from transduce.text.lines import safe
 from transduce.translator import Translator
@@ -65,13 +65,6 @@ def without_head(translator: Translator, sentence: str, place: str, head: int, *
             heads[where] = value.shape[1]
         return value
 
-    def switch_off(name: str, value: Tensor) -> Tensor:
-        if name == f"{place}.heads":
-            keep = torch.arange(value.shape[1], device=value.device) != head
-            return value * keep[:, None, None]
-        # Attention with a single head returns its context as it is.
-        return torch.zeros_like(value) if name == f"{place}.context" else value
-
     with listening(listen):
         (before,) = translator.translate([text], **options)
     if not 0 <= head < heads.get(place, 0):
@@ -79,6 +72,6 @@ def without_head(translator: Translator, sentence: str, place: str, head: int, *
         raise InputError(
             f"head {head} of {place}: expected one of the heads (from 0) of {known or 'a model with heads'}"
         )
-    with listening(switch_off):
+    with listening(without([(place, head)])):
         (after,) = translator.translate([text], **options)
     return Change(text, text, before.text, after.text, before.score, after.score)

@@ -50,7 +50,7 @@ def draw(
         maps = [attention_map(recording, p, by=by, values=values) for p in recording.places]
         if not maps:
             raise InputError(
-                f"a {recording.model} model has no attention to draw: save its numbers (.npz), or a report (.html)"
+                f"a {recording.model} model has no attention to draw: save its numbers (.npz), or the page (.html)"
             )
     else:
         maps = [attention_map(recording, place, by=by, values=values)]

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from typing import cast
 
 import torch
 
 from transduce.data.batch import Stream
 from transduce.errors import InputError
-from transduce.inspection.capture import Forward, Streams, capture
+from transduce.inspection.capture import Captured, Forward, Streams, capture
 from transduce.inspection.norms import value_norms
+from transduce.inspection.parts import parts
 from transduce.inspection.recording import FORMAT, Recording
 from transduce.inspection.search_tree import Grower, SearchTree
+from transduce.inspection.switches import Heads, without
 from transduce.inspection.tokens import Span, TokenTable, spans_of_ids, spans_of_text, spans_with_blanks, token_table
+from transduce.layers.tap import record as listening
 from transduce.models.contract import Model, StepModel
 from transduce.search.config import DecodingConfig
 from transduce.search.decoding import search
@@ -31,12 +35,14 @@ def record(
     target: str | None = None,
     beam: int | None = None,
     prefix: Sequence[int] = (),
+    without_heads: Heads = (),
 ) -> Recording:
     """Record the real model on one sentence: the search for its translation, and one teacher-forced pass over both.
 
     Everything is computed in fp32. `target` takes the place of the translation that search finds; `beam` is its
     width, the run's unless given; `prefix` is ids that its output must begin with, for "what if it had written this".
-    Raises InputError for a sentence that is no single line of text, or an ensemble.
+    What heads of `without_heads` bring (place and number, from 0) is 0. Raises InputError for a sentence that
+    is no single line of text, an ensemble, or a head that is not there.
     """
     model = only_model(translator)
     text = _line(sentence, "sentence")
@@ -45,7 +51,9 @@ def record(
     spans_of_source = spans_with_blanks if isinstance(translator.task, Mask) else spans_of_text
     source = spans_of_source(translator.tokenizers.source, text)
     translator.refuse_long([_ids(source)], [0], 0, config)
-    tree, found = _search(translator, model, _ids(source), config, prefix)
+    # A search that nothing changes is not listened to: the fused way is the faster one.
+    with listening(without(without_heads)) if without_heads else nullcontext():
+        tree, found = _search(translator, model, _ids(source), config, prefix)
     tokenizer = translator.tokenizers.target
     if target is None:
         translation, written = spans_of_ids(tokenizer, found.ids)
@@ -60,15 +68,16 @@ def record(
         else token_table(tokenizer, translation, written, row)
         for name, row in _streams(translator, _ids(source), _ids(written), cut=cut).items()
     }
-    return _recording(translator, model, tables, tree)
+    return _recording(translator, model, tables, tree, without_heads)
 
 
 def _recording(
-    translator: Translator, model: Model, tables: dict[str, TokenTable], tree: SearchTree | None
+    translator: Translator, model: Model, tables: dict[str, TokenTable], tree: SearchTree | None, heads: Heads
 ) -> Recording:
     """One pass of the model over the streams, with all that is to be known of it."""
-    captured = capture(model, forward_of(model), inputs(tables))
-    norms = value_norms(model, captured.tensors)
+    captured = capture(model, forward_of(model), inputs(tables), without(heads))
+    _refuse_unknown(heads, captured)
+    norms, beside = value_norms(model, captured.tensors), parts(model, captured)
     experiment, tokenizers = translator.experiment, translator.tokenizers
     text = tables["source"].text if "source" in tables else ""
     return Recording(
@@ -80,10 +89,20 @@ def _recording(
         streams=tables,
         folded=tuple(tokenizers.source.changed_by_normalisation(text)),
         vocabulary=tuple(tokenizers.target.piece_name(id) for id in range(tokenizers.target.size)),
-        axes=captured.axes | {name: captured.axes[f"{name.removesuffix('.norms')}.weights"] for name in norms},
+        axes=captured.axes
+        | {name: captured.axes[f"{name.removesuffix('.norms')}.weights"] for name in norms}
+        | beside.axes,
         tree=tree,
-        tensors=captured.tensors | norms,
+        tensors=captured.tensors | norms | beside.tensors,
     )
+
+
+def _refuse_unknown(heads: Heads, captured: Captured) -> None:
+    counts = {n.removesuffix(".weights"): len(x) for n, x in captured.tensors.items() if n.endswith(".weights")}
+    for place, head in heads:
+        if not 0 <= head < counts.get(place, 0):
+            known = ", ".join(f"{name} ({count})" for name, count in counts.items())
+            raise InputError(f"head {head} of {place}: expected one of the heads (from 0) of {known or 'none'}")
 
 
 def _ids(spans: Sequence[Span]) -> list[int]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import zipfile
 from dataclasses import dataclass, fields
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -114,10 +115,14 @@ class Recording(Notes):
         return f"<Recording of {self.title!r}: {self.model}, {len(self.tensors)} tensors>"
 
     def _repr_html_(self) -> str:
-        """What a notebook shows."""
-        from transduce.inspection.report import fragment
+        """What a notebook shows: the page, in a frame of its own."""
+        from transduce.inspection.payload import payload
+        from transduce.page import document
 
-        return fragment(self)
+        page = escape(document([payload(self)], self.title))
+        return (
+            f'<iframe title="{escape(self.title)}" srcdoc="{page}" style="width:100%;height:50rem;border:0"></iframe>'
+        )
 
 
 _NOTES = TypeAdapter(Notes)

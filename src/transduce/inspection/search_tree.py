@@ -11,15 +11,8 @@ from transduce.search.watching import Step
 from transduce.text.specials import EOS
 
 Fate = Literal["lives", "finished", "beam", "length", "stopped"]
-
-FATES: dict[Fate, str] = {
-    "lives": "goes on",
-    "finished": "ends here",
-    "beam": "dropped: others of this step are more probable, and the beam is full",
-    "length": "dropped: output may not be longer",
-    "stopped": "dropped: the search ended here, as nothing better could come",
-}
-"""What became of a candidate, in words."""
+"""What became of a candidate: it goes on, or ends here; or it was dropped, since others of its step are more probable
+and the beam is full, since output may not be longer, or since the search ended as nothing better could come."""
 
 
 @dataclass(frozen=True, slots=True)

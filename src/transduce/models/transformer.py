@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -10,10 +11,12 @@ from jaxtyping import Bool, Float, Int
 from pydantic import Field, model_validator
 from torch import Tensor, nn
 
-from transduce.acceleration.decoder import DecoderParts, Form, LayerParts, NativeDecoder, NativeState
+from transduce.acceleration.decoder import NativeDecoder, NativeState
+from transduce.acceleration.encoder import NativeEncoder
+from transduce.acceleration.structures import Form, LayerParts, StackParts
 from transduce.layers.blocks import BlockSizes, DecoderLayer, EncoderLayer, KeyValues
 from transduce.layers.dropout import dropout
-from transduce.layers.embedding import Tie, build_embeddings
+from transduce.layers.embedding import Embedding, Tie, build_embeddings
 from transduce.layers.feed_forward import Activation
 from transduce.layers.grid import Grid, Past
 from transduce.layers.masks import padding_mask
@@ -143,11 +146,14 @@ class Transformer(EncoderDecoder):
         # In a pre-norm stack nothing normalises the sum of the last layer, so a norm stands at its end.
         final = nn.LayerNorm if config.norm == "pre" else nn.Identity
         self.encoder_norm, self.decoder_norm = final(config.d_model), final(config.d_model)
-        self._native: NativeDecoder | None = None
+        self._native: tuple[NativeEncoder, NativeDecoder] | None = None
 
     def encode(self, source: Int[Tensor, "b s"], lengths: Int[Tensor, "b"]) -> TransformerMemory:
         """Figure 1, left. An empty row has an all-hidden mask and adds nothing to anything."""
         mask = padding_mask(lengths, source.shape[1], source.device)
+        native = self._native_now()
+        if native is not None:
+            return TransformerMemory(native[0](source, lengths), mask)
         x = self._embed(self.source_embedding, source, "encoder")
         for i, layer in enumerate(self.encoder):
             x = tap(f"encoder.{i}.output", layer(x, mask))
@@ -162,10 +168,11 @@ class Transformer(EncoderDecoder):
 
     def start(self, memory: TransformerMemory, capacity: int) -> TransformerState | NativeState:
         made = [layer.cross_attention.keys_values(memory.states) for layer in self.decoder]  # type: ignore[operator, union-attr]
-        if self._native is not None and not recording():
+        native = self._native_now()
+        if native is not None:
             sentences, longest, _ = memory.states.shape
             full = torch.full((sentences,), longest)
-            return self._native.start(made, full if memory.mask is None else memory.mask.sum(-1).view(-1))
+            return native[1].start(made, full if memory.mask is None else memory.mask.sum(-1).view(-1))
         keys_values = tuple(KeyValues(*part) for part in made)
         pasts = tuple(Past.start(part.keys, part.values) for part in keys_values)
         return TransformerState(keys_values, memory.mask, pasts, Grid.start(len(memory.states)))
@@ -176,7 +183,7 @@ class Transformer(EncoderDecoder):
         """One token further."""
         if isinstance(state, NativeState):
             assert self._native is not None
-            return self._native.step(previous, state)
+            return self._native[1].step(previous, state)
         grid = state.grid.grow(state.pasts[0].seen, previous.device)
         x = self._embed(self.target_embedding, grid.spread(previous)[:, None], "decoder", start=state.steps)
         x, seen = x.view(grid.sentences, grid.width, -1), grid.mask()
@@ -188,26 +195,35 @@ class Transformer(EncoderDecoder):
         logits = self.project(grid.gather(tap("decoder.output", self.decoder_norm(x))))
         return logits, replace(state, pasts=tuple(pasts), grid=grid, steps=state.steps + 1)
 
-    def use_native_steps(self, form: Form) -> None:
-        """Take decoding steps in native code from now on. The weights must not change any more."""
+    def _native_now(self) -> tuple[NativeEncoder, NativeDecoder] | None:
+        """Nothing where gradients are wanted, or somebody looks inside."""
+        return None if recording() or torch.is_grad_enabled() else self._native
+
+    def use_native_code(self, form: Form) -> None:
+        """Translate by native code from now on. The weights must not change any more."""
         config = self.config
-        self._native = NativeDecoder(
-            DecoderParts(
-                layers=tuple(_parts(layer) for layer in self.decoder),  # type: ignore[arg-type]
-                embedding=self.target_embedding.weight,
-                scale=self.target_embedding.scale,
+
+        def stack(
+            layers: Iterable[nn.Module], embedding: Embedding, last: nn.Module, projection: Tensor | None
+        ) -> StackParts:
+            return StackParts(
+                layers=tuple(map(_parts, layers)),
+                embedding=embedding.weight,
+                scale=embedding.scale,
                 positions=lambda count: self.positions(torch.zeros(1, count, config.d_model))[0],
-                last=self.decoder_norm,
-                projection=self.projection,
+                last=last,
                 norm=config.norm,
                 residual=config.residual,
                 activation=config.activation,
                 heads=config.heads,
                 d_k=config.d_k or config.d_model // config.heads,
                 d_v=config.d_v or config.d_model // config.heads,
-            ),
-            form,
-        )
+                projection=projection,
+            )
+
+        encoder = stack(self.encoder, self.source_embedding, self.encoder_norm, None)
+        decoder = stack(self.decoder, self.target_embedding, self.decoder_norm, self.projection)
+        self._native = NativeEncoder(encoder, form), NativeDecoder(decoder, form)
 
     def _embed(
         self, embedding: nn.Module, ids: Int[Tensor, "b t"], side: str, start: int = 0
@@ -217,15 +233,21 @@ class Transformer(EncoderDecoder):
         return dropout(x, self.config.dropout, self.training)
 
 
-def _parts(layer: DecoderLayer) -> LayerParts:
-    attention = layer.cross_attention
+def _parts(layer: nn.Module) -> LayerParts:
+    assert isinstance(layer, EncoderLayer | DecoderLayer)
+    cross = layer.cross_attention if isinstance(layer, DecoderLayer) else None
+    residuals = (
+        layer.residual_self,
+        getattr(layer, "residual_cross", layer.residual_self),
+        layer.residual_feed_forward,
+    )
     return LayerParts(
         self_in=layer.self_attention.W_qkv,
         self_out=layer.self_attention.W_o,
-        cross_in=(attention.W_q, attention.W_qkv.bias[: attention.widths[0]]),
-        cross_out=attention.W_o,
         inner=layer.feed_forward.W_1,
         gate=layer.feed_forward.W_3,
         outer=layer.feed_forward.W_2,
-        norms=(layer.residual_self.norm, layer.residual_cross.norm, layer.residual_feed_forward.norm),
+        norms=tuple(residual.norm for residual in residuals),  # type: ignore[arg-type]
+        cross_in=None if cross is None else (cross.W_q, cross.W_qkv.bias[: cross.widths[0]]),
+        cross_out=None if cross is None else cross.W_o,
     )

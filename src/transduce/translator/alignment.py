@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from typing import Any, cast
 
@@ -12,6 +13,7 @@ from torch import Tensor
 from transduce.layers.tap import record
 from transduce.models.contract import EncoderDecoder, Model
 from transduce.search.decoding import evaluating
+from transduce.search.hypothesis import Hypothesis
 from transduce.tasks import Task
 from transduce.text.pair import Tokenizers
 from transduce.text.specials import UNK
@@ -50,7 +52,7 @@ def attends(model: Model) -> bool:
 
 
 def links(
-    weights: Float[Tensor, "t s"], tokenizers: Tokenizers, source_text: str, target: Sequence[int]
+    weights: Float[Tensor, "t s"], tokenizers: Tokenizers, source_text: str, written: Hypothesis
 ) -> tuple[Link, ...]:
     """For each target token, the source piece that it attends to most."""
     source = tokenizers.source.pieces(source_text)
@@ -58,9 +60,10 @@ def links(
     start = 0
     for i, row in enumerate(weights):
         # A character whose bytes are spread over several tokens begins where the first of them stands.
-        end = len(tokenizers.target.decode(target[: i + 1]).rstrip("\ufffd"))
-        j = int(row.argmax())
-        found.append(Link(source[j].start, source[j].end, min(start, end), end, round(float(row[j]), 4)))
+        end = len(tokenizers.target.decode(written.ids[: i + 1]).rstrip("\ufffd"))
+        j, probability = int(row.argmax()), math.exp(written.token_log_probabilities[i])
+        places = source[j].start, source[j].end, min(start, end), end
+        found.append(Link(*places, round(float(row[j]), 4), round(probability, 4)))
         start = end
     return tuple(found)
 

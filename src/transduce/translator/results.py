@@ -19,6 +19,8 @@ class Link:
     target_end: int
     weight: float
     """Cross-attention weight, mean over layers and heads; at most 1."""
+    probability: float
+    """That the model gave the target piece, after those before it; at most 1."""
 
     def moved(self, source: int, target: int) -> Link:
         return replace(

@@ -20,6 +20,7 @@ from transduce.models.contract import Model
 from transduce.run_folder import RunFolder
 from transduce.search.config import DecodingConfig
 from transduce.search.hypothesis import Hypothesis
+from transduce.search.watching import Watch
 from transduce.tasks import TASKS, Cost
 from transduce.tasks.measure import measure
 from transduce.text.lines import has_letter, safe, split_text
@@ -112,6 +113,7 @@ class Translator:
         first: int = 0,
         alignment: bool = False,
         show_unknown: bool = False,
+        watch: Watch | None = None,
         **options: Any,
     ) -> list[Translation]:
         """Translate texts. `options` are settings of `DecodingConfig`, such as beam=4 or nbest=5.
@@ -120,7 +122,8 @@ class Translator:
         line without letters stays as it is, unless `without_letters` has the model translate all but blank ones.
         `prefixes` forces the beginning of what is translated (of texts of one line). `first` is the number of the
         first text in a longer stream: sampling is seeded by it. `alignment` adds links between words; there are none
-        where no model attends to the source.
+        where no model attends to the source. `watch` looks on at each beam search, which knows the lines by their place
+        among those of all texts.
         """
         if isinstance(texts, str):
             raise InputError("translate takes a list of texts, not one text: write translate([text])")
@@ -149,6 +152,7 @@ class Translator:
                 device=self.compute.device,
                 prefixes=forced,
                 sentence_ids=[first + i for i in owners],
+                watch=watch,
             )
             done = iter(
                 self._line(content, ids, hypotheses, alignment and attending, config.unknown == "copy", show_unknown)
@@ -166,10 +170,14 @@ class Translator:
                 f'this run was trained to "{self.task.name}", so it can\'t {command}: use transduce {self.task.command}'
             )
 
+    def longest_source(self, config: DecodingConfig) -> int:
+        """Tokens that a source may have."""
+        return min(config.max_source, (self.model.max_positions or config.max_source + 1) - self.task.marks)
+
     def refuse_long(
         self, sources: Sequence[list[int]], owners: Iterable[int], first: int, config: DecodingConfig
     ) -> None:
-        most = min(config.max_source, (self.model.max_positions or config.max_source + 1) - self.task.marks)
+        most = self.longest_source(config)
         for i, source in zip(owners, sources, strict=True):
             if len(source) > most:
                 raise InputError(
@@ -209,7 +217,7 @@ class Translator:
         if not alignment or not best.ids:
             return result
         weights = cross_attention(self.models, self.task, source, best.ids)
-        found = links(weights, self.tokenizers, core, best.ids)
+        found = links(weights, self.tokenizers, core, best)
         return replace(result, alignment=tuple(link.moved(at, at) for link in found))
 
     def score(self, sources: Sequence[str], targets: Sequence[str]) -> list[Scored]:

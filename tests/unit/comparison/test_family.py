@@ -19,7 +19,7 @@ from transduce.comparison.family import (
 )
 from transduce.comparison.measures.lengths import measure_lengths
 from transduce.comparison.measures.order import measure_order
-from transduce.comparison.run import Place, train_family
+from transduce.comparison.run import Place, train_all
 from transduce.comparison.subject import Subject, TestSet
 from transduce.errors import ConfigError, RunError
 from transduce.experiment import Experiment
@@ -44,7 +44,7 @@ def planned(folder: Path, *names: str, tokens: int | None = 4000) -> list[Planne
 def test_all_have_as_many_parameters_as_the_experiments_own_model_which_is_one_of_them(tmp_path: Path) -> None:
     found = planned(tmp_path)
     experiment = base(tmp_path)
-    assert [one.member for one in found] == list(FAMILY)
+    assert [one.name for one in found] == [member.name for member in FAMILY]
     own = found[-1]
     assert own.experiment.model == experiment.model
     assert all(abs(one.parameters / own.parameters - 1) <= TOLERANCE for one in found)
@@ -126,23 +126,23 @@ def test_a_comparison_that_was_killed_goes_on_and_makes_nothing_twice(tmp_path: 
         return Watcher()
 
     with pytest.raises(_Stops):
-        train_family(family, tmp_path / "out", watch)
+        train_all(family, tmp_path / "out", watch)
     finished = (tmp_path / "out/fnn_mean/results.json").read_bytes()
     assert not (tmp_path / "out/rnn/results.json").exists()
     places.clear()
-    folders, interrupted = train_family(family, tmp_path / "out", quietly)
+    folders, interrupted = train_all(family, tmp_path / "out", quietly)
     assert interrupted is None and [place.reused for place in places] == [True, False]
     assert (folders[0] / "results.json").read_bytes() == finished
-    whole, _ = train_family(family[1:], tmp_path / "whole", lambda _: Watcher())
+    whole, _ = train_all(family[1:], tmp_path / "whole", lambda _: Watcher())
     hashes = [read_json(folder / "results.json")["weights_sha256"] for folder in (folders[1], whole[0])]
     assert hashes[0] == hashes[1]
-    with pytest.raises(RunError, match=r"fnn_mean: trained with another training\.max_updates.*--out"):
-        train_family(planned(tmp_path, "fnn_mean", tokens=2000), tmp_path / "out", watch)
+    with pytest.raises(RunError, match=r"fnn_mean: trained with another training\.max_updates.*another folder"):
+        train_all(planned(tmp_path, "fnn_mean", tokens=2000), tmp_path / "out", watch)
 
 
 def test_an_average_of_words_is_blind_to_their_order_and_a_recurrent_state_is_not(tmp_path: Path) -> None:
     family = planned(tmp_path, "fnn_mean", "fnn_concat", "rnn")
-    folders, _ = train_family(family, tmp_path / "out", lambda _: Watcher())
+    folders, _ = train_all(family, tmp_path / "out", lambda _: Watcher())
     lines = (tmp_path / "valid.txt").read_text(encoding="utf-8").split("\n")[:20]
     tests = [TestSet("test", lines, [f"{line} red blue" for line in lines], [None] * len(lines))]
     mean, concat, rnn = (Subject(one, run, tests) for one, run in zip(family, folders, strict=True))

@@ -10,6 +10,7 @@ from pathlib import Path
 from rich.console import Console
 
 from tests.unit.comparison.figures import measured
+from transduce.comparison.demonstrations.demonstration import Demonstration, Lines, Map
 from transduce.comparison.document import Detail, Points, Section, Table, to_html, to_markdown, to_terminal
 from transduce.comparison.measures.layers import LayerCost
 from transduce.comparison.measures.scores import time_to
@@ -23,10 +24,19 @@ LAYERS = [
 ]
 
 
+FIGURES = Table(["d_k", "gradient"], [["4", "0.2"]])
+DEMONSTRATED = [
+    Demonstration("Scaling", "2.5.6", "It saturates.", "less is left", "13 % is left.", True, FIGURES,
+                  [Lines("gradient", "d_k", "", [("scaled", [4, 16], [0.2, 0.1])], log=True)]),
+    Demonstration("The map", "1.2", "They come together.", "it is the first of ten", "Place 3 of the ten.", False,
+                  FIGURES, [Map("after", [("water", "水", 0.1, 0.2), ("campus", "论文", 0.3, 0.1)])]),
+]  # fmt: skip
+
+
 def comparison() -> Comparison:
     rnn = replace(measured("RNN", "RNN"), outputs=["I love <water> | courses"])
     shown = [Shown("我爱水课", "I love easy courses", "水课")]
-    return Comparison(["Seed 1."], [rnn, measured("Transformer")], LAYERS, shown)
+    return Comparison(["Seed 1."], [rnn, measured("Transformer")], LAYERS, shown, DEMONSTRATED)
 
 
 def test_the_files_and_what_they_say(tmp_path: Path) -> None:
@@ -37,7 +47,7 @@ def test_the_files_and_what_they_say(tmp_path: Path) -> None:
         assert "RNN, parallel in training: ✗ was expected and ✓ was measured" in text
         assert "Transformer, " not in text
     assert "I love &lt;water&gt; | courses" in html and "I love \\<water\\> \\| courses" in markdown
-    assert html.count("<svg") == 4
+    assert html.count("<svg") == 6
     # One file: nothing is fetched. The names of XML are no addresses.
     assert not re.search(r"(?:src|href)=\"(?!#)", html.replace('xlink:href="#', "")) and "@import" not in html
     figures = json.loads((tmp_path / "figures.json").read_text(encoding="utf-8"))
@@ -47,6 +57,10 @@ def test_the_files_and_what_they_say(tmp_path: Path) -> None:
         "found": {"mark": "✓", "figure": "17 to 17 steps"},
     }
     assert len(figures["layers"]) == 2
+    assert [d["holds"] for d in figures["demonstrations"]] == [True, False]
+    assert "✓ Scaling (2.5.6). The article: It saturates. Measured: 13 % is left." in html
+    assert html.count("The map: Place 3 of the ten.") == 1  # among what came out otherwise
+    assert "水</text>" in html
 
 
 def test_the_same_figures_make_the_same_file(tmp_path: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import io
 import zipfile
 from functools import cache
@@ -19,9 +18,9 @@ from transduce.errors import ConfigError, DataError, InputError, TransduceError
 from transduce.experiment import Experiment
 from transduce.inspection import Recording, predictions, record
 from transduce.inspection.norms import head_outputs
+from transduce.inspection.payload import payload
 from transduce.inspection.recorder import forward_of, inputs
 from transduce.inspection.recording import NOTES
-from transduce.inspection.report import page
 from transduce.models import MemoryNetworkConfig
 from transduce.text.pair import Tokenizers
 from transduce.text.specials import BOS
@@ -290,7 +289,9 @@ def test_an_answer_is_recorded_with_the_sentences_that_each_hop_read() -> None:
     for hop in range(2):
         assert recording.tensors[f"hop.{hop}.weights"].shape == (2,)
         assert recording.tensors[f"hop.{hop}.weights"].sum() == pytest.approx(1)
-    assert recording.places == () and f"{told} → mill" in html.unescape(page(recording))
+    assert recording.places == () and recording.title == f"{told} → mill"
+    kinds = [stage["kind"] for stage in payload(recording)["views"]["walk"]["stages"]]
+    assert kinds == ["memory", "probabilities"]
     (answer,) = predictions(recording, top=2)
     assert (answer.reads, answer.writes) == (told, "mill")
 

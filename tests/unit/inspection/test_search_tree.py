@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from typing import get_args
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ import torch
 from tests.support.table_model import BANNED, TableModel
 from tests.unit.search.judge import lp, run, sentences, token_log_probs
 from transduce.data.batch import Stream
-from transduce.inspection.search_tree import FATES, Grower, SearchTree
+from transduce.inspection.search_tree import Fate, Grower, SearchTree
 from transduce.search import DecodingConfig, Hypothesis, search
 from transduce.search.watching import Step
 from transduce.text.specials import EOS
@@ -83,7 +84,7 @@ def test_fates(beam: int, nbest: int) -> None:
             ids = tuple(p.token for p in tree.path(c.number))
             assert ids == (*hypothesis.ids, EOS) if hypothesis.finished else ids == hypothesis.ids
             assert c.total == pytest.approx(hypothesis.log_probability) and c.score == pytest.approx(hypothesis.score)
-    assert set(seen) == set(FATES)
+    assert set(seen) == set(get_args(Fate))
 
 
 def test_an_output_that_was_cut_ends_at_a_candidate_too() -> None:

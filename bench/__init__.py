@@ -1,0 +1,1 @@
+"""How fast this is beside others, on the machine at hand: `python -m bench --help`."""

@@ -1,0 +1,1 @@
+"""The article's statements about single parts, computed by the real layers."""

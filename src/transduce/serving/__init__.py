@@ -1,0 +1,1 @@
+"""Runs behind HTTP, on one's own machine: requests share batches, and every limit is on by default."""
