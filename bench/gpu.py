@@ -33,7 +33,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--one-at-a-time", type=int, default=32, help="sentences of a turn in that mode; 0 = leave out")
     parser.add_argument("--beams", type=int, nargs="*", default=[4, 1])
     parser.add_argument("--only", nargs="*", default=["ours", "nn.", "Hugging"], help="contenders by name")
-    parser.set_defaults(run=None, text=None, same_allocator=False, processor_time=False)
+    parser.set_defaults(run=None, text=None, same_allocator=False, processor_time=False, patience=0)
 
 
 def measure(given: argparse.Namespace, folder: Path, report: Report) -> None:

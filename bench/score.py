@@ -118,7 +118,9 @@ class Course:
     @property
     def scores(self) -> list[tuple[float, float]]:
         """(active minutes, BLEU) of each validation."""
-        return [(self.active(line["at"]) / 60, line["bleu"]) for line in self.reader.lines if line.get("bleu")]
+        return [
+            (self.active(line["at"]) / 60, line["bleu"]) for line in self.reader.lines if line.get("bleu") is not None
+        ]
 
     def pairs(self, tokens_per_pair: float) -> list[tuple[float, float]]:
         """(active seconds, pairs learned from) after every tenth update; ours counts target tokens."""

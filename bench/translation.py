@@ -42,6 +42,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--epochs", type=int, default=100, help="times that it sees them")
     parser.add_argument("--one-at-a-time", type=int, default=48, help="sentences of a turn in that mode; 0 = leave out")
     parser.add_argument("--rounds", type=int, default=5, help="turns that each takes")
+    parser.add_argument("--patience", type=float, default=0, help="of ours: 1 stops a search where the peers stop "
+                        "theirs; 0 goes on while anything better may come")  # fmt: skip
     parser.add_argument("--processor-time", action="store_true", help="count the time of the processor instead of the "
                         "clock's, with one thread for everyone: for a machine that does other things, too")  # fmt: skip
     parser.add_argument("--beams", type=int, nargs="*", default=[4, 1])
@@ -113,7 +115,8 @@ def export(given: argparse.Namespace, folder: Path, run: Path, text: Path) -> tu
         "task": "translation", "folder": str(folder), "run": str(run.resolve()), "text": str(text.resolve()),
         "vocabulary": translator.tokenizers.target.size, "banned": banned_ids(translator.experiment.decoding),
         "batches": BATCHES, "max_extra": MAX_EXTRA, "threads": given.threads,
-        "device": given.device, "precision": given.precision, "options": {},
+        "device": given.device, "precision": given.precision,
+        "options": {"patience": given.patience} if given.patience else {},
         "processor_time": given.processor_time,
     }  # fmt: skip
     return job, translator.tokenizers.target

@@ -7,7 +7,6 @@ import ipaddress
 import math
 import time
 from collections.abc import Iterable
-from contextlib import suppress
 from urllib.parse import urlsplit
 
 from limits import RateLimitItem, parse
@@ -31,10 +30,6 @@ HEADERS = {
     "Cross-Origin-Opener-Policy": "same-origin",
 }
 """Of every answer. Nothing is loaded from elsewhere, no page may frame this one, and no address of it is passed on."""
-
-DRAINED = 8
-"""Times the greatest body that are read and dropped of one that is too large: a client that is cut off while it sends
-may never read its answer."""
 
 
 class Guard:
@@ -66,8 +61,6 @@ class Guard:
                 report_error(error)
                 refusal = Refusal(500, "something went wrong inside the server; its log says where")
             if not answer.status:
-                if refusal.status == 413:
-                    await body.drain()
                 await refusal.answer()(scope, receive, answer.send)
         finally:
             self._service.metrics.request(endpoint(scope), answer.status or 499, time.monotonic() - started)
@@ -119,32 +112,20 @@ class _Body:
 
     def check_declared(self, headers: Headers) -> None:
         declared = headers.get("content-length", "0")
-        size = int(declared[:20]) if declared.isdecimal() else 0
-        if size > self._most:
-            self._whole = size > DRAINED * self._most
+        if declared.isdecimal() and int(declared[:20]) > self._most:
             raise self._too_large()
 
     async def receive(self) -> Message:
         if self._whole:
             return await self._receive()
-        message = await self._next()
-        if self._size > self._most:
-            raise self._too_large()
-        return message
-
-    async def drain(self) -> None:
-        with suppress(Refusal):
-            while not self._whole and self._size <= DRAINED * self._most:
-                await self._next()
-
-    async def _next(self) -> Message:
         try:
             message = await asyncio.wait_for(self._receive(), self._deadline - time.monotonic())
         except TimeoutError:
-            self._whole = True
             raise Refusal(408, "the request was not whole before the deadline") from None
         self._size += len(message.get("body", b""))
         self._whole = not message.get("more_body", False)
+        if self._size > self._most:
+            raise self._too_large()
         return message
 
     def _too_large(self) -> Refusal:

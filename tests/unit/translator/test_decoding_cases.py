@@ -237,10 +237,11 @@ def test_case_94_dropout_is_off_straight_after_training_and_on_again_afterwards(
     assert isinstance(settings_, TransformerConfig)
     model = settings_.build(run.tokenizers.source.size, run.tokenizers.target.size)
     model.load_state_dict(run.models[0].state_dict())
-    model.train()
     translator = Translator([model], run.tokenizers, run.experiment, resolve(ComputeConfig(device="cpu", threads=1)))
     lines = sentences(7, seed=94)
-    expected = run.translate(lines, alignment=True), run.score(lines, lines)
+    model.eval()
+    expected = translator.translate(lines, alignment=True), translator.score(lines, lines)
+    model.train()
     for _ in range(3):
         stream = Stream.pad([[*ids, EOS] for ids in run.tokenizers.source.encode_batch(lines)])
         noisy = [model(stream.ids, stream.lengths, stream.ids) for _ in range(2)]
