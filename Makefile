@@ -2,7 +2,7 @@
 #   make demo    set up, train on the built-in text, translate 我爱水课
 #   make test    set up, check and test
 # One more compares speed with other tools, which it installs in environments of their own:
-#   make bench   training and translation, about 25 minutes on two cores that are free
+#   make bench   training and translation, about 20 minutes on two cores that are free
 
 PYTHON ?= python3
 VENV := .venv
@@ -10,7 +10,7 @@ BIN := $(VENV)/bin
 # Extra words for pip, such as where to take another build of torch from.
 PIP_OPTIONS ?=
 
-.PHONY: demo test test-slow test-web check format ship-demo clean
+.PHONY: demo test test-slow test-web bench check format ship-demo clean
 
 demo: $(VENV)/.installed
 	$(BIN)/transduce demo
@@ -44,7 +44,7 @@ format: $(VENV)/.installed-dev
 $(VENV)/.installed: pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "transduce needs Python 3.11 or newer: make PYTHON=python3.12 …")'
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check $(PIP_OPTIONS) -c constraints.txt -e .
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check $(PIP_OPTIONS) -c constraints.txt -e '.[serve]'
 	touch $@
 
 $(VENV)/.installed-dev: $(VENV)/.installed

@@ -183,7 +183,7 @@ def _tell(given: argparse.Namespace, folder: Path, courses: dict[str, Course], c
     tokens_per_pair = _tokens_per_pair(given, folder)
     for name, course in courses.items():
         pairs = course.pairs(tokens_per_pair)
-        if len(pairs) < 4 or not course.scores:
+        if len(pairs) < 2 or not course.scores:
             report.absent({name: f"nothing was validated in {course.seconds / 60:.1f} minutes; its log ends: "
                            f"{course.worker.last_words()}"})  # fmt: skip
             continue
