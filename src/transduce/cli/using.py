@@ -1,91 +1,15 @@
-"""The command line: a verb each, imported when it is called, so that help answers at once."""
+"""Verbs that use a run. Each imports what it does when called, so that help answers at once."""
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from transduce.acceleration.threads import wait_passively
-from transduce.errors import TransduceError, is_out_of_memory
-from transduce.text.vocabulary import readable
-
-app = typer.Typer(
-    name="transduce",
-    help="The Transformer of *Attention Is All You Need* as a tool: train it on your own pairs of sentences, "
-    "prove its score, translate with it.",
-    no_args_is_help=True,
-    add_completion=False,
-    rich_markup_mode="markdown",
-    pretty_exceptions_enable=False,
-)
-
-Run = Annotated[
-    list[Path] | None,
-    typer.Option("--run", help="Run folder; several make an ensemble. Default: the demo run in the package."),
-]
-Settings = Annotated[
-    list[str] | None,
-    typer.Option("--set", metavar="KEY=VALUE", help="Override a setting: --set training.seed=2. May be repeated."),
-]
-Weights = Annotated[str, typer.Option(help="average, best, last, or auto: the first of them that is there.")]
-Device = Annotated[str, typer.Option(help="auto, cpu, cuda or mps.")]
-Threads = Annotated[int, typer.Option(help="CPU threads; 0 = all cores.")]
+from transduce.cli.options import Device, Run, Threads, Weights
 
 
-@app.command()
-def demo(
-    run: Annotated[Path | None, typer.Option(help="Where to write the run. Default: runs/demo, or -2, -3 ….")] = None,
-    seed: Annotated[int, typer.Option(help="Seed of the run.")] = 1,
-) -> None:
-    """Train a small zh→en Transformer on the built-in synthetic text (about 3 minutes) and translate 我爱水课."""
-    from transduce.commands.demo import run_demo
-
-    raise typer.Exit(run_demo(run, seed))
-
-
-@app.command()
-def train(
-    experiment: Annotated[Path | None, typer.Argument(help="Experiment file (TOML).")] = None,
-    run: Annotated[Path | None, typer.Option(help="Run folder to make. Default: runs/NAME.")] = None,
-    settings: Settings = None,
-    resume: Annotated[Path | None, typer.Option(help="Run folder to continue instead.")] = None,
-) -> None:
-    """Train a model on your own pairs, as an experiment file says. Ctrl-C saves; --resume goes on.
-
-    The least that an experiment needs:
-
-        source_language = "de"
-
-        target_language = "en"
-
-        [data]
-
-        train = [{ source = "train.de", target = "train.en" }]
-
-        valid = { source = "valid.de", target = "valid.en" }
-    """
-    from transduce.commands.train import run_train
-
-    raise typer.Exit(run_train(experiment, run, settings or [], resume))
-
-
-@app.command()
-def prepare(
-    experiment: Annotated[Path, typer.Argument(help="Experiment file (TOML).")],
-    settings: Settings = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Report only; write nothing.")] = False,
-    cache: Annotated[Path, typer.Option(help="Where encoded text is kept.")] = Path("runs/.cache"),
-) -> None:
-    """Check an experiment and its text: what each filter removes, lengths, batches, memory; encode it."""
-    from transduce.commands.prepare import run_prepare
-
-    run_prepare(experiment, settings or [], cache, dry_run=dry_run)
-
-
-@app.command()
 def translate(
     text: Annotated[list[str] | None, typer.Argument(help="Texts to translate. Default: standard input.")] = None,
     run: Run = None,
@@ -148,7 +72,6 @@ def translate(
     )
 
 
-@app.command()
 def fill(
     run: Annotated[list[Path], typer.Option("--run", help="Run folder of a model trained on blanks (task mask).")],
     text: Annotated[
@@ -181,7 +104,6 @@ def fill(
     )
 
 
-@app.command()
 def generate(
     run: Annotated[list[Path], typer.Option("--run", help="Run folder of a language model (task generate).")],
     prompt: Annotated[
@@ -225,124 +147,6 @@ def generate(
     )
 
 
-@app.command()
-def score(
-    source: Annotated[Path, typer.Argument(help="Source text, a sentence a line.")],
-    target: Annotated[Path, typer.Argument(help="Its translation, line for line.")],
-    run: Run = None,
-    jsonl: Annotated[bool, typer.Option("--jsonl", help="A JSON object per line, with each token.")] = False,
-    weights: Weights = "auto",
-    device: Device = "auto",
-    threads: Threads = 0,
-) -> None:
-    """Log-probability that a run gives each translation: in total and of each token."""
-    from transduce.commands.score import run_score
-
-    run_score(source, target, run or [], jsonl=jsonl, weights=weights, device=device, threads=threads)
-
-
-@app.command()
-def evaluate(
-    test: Annotated[Path, typer.Option("--test", help="Source file; the reference files follow as arguments.")],
-    references: Annotated[
-        list[Path] | None, typer.Argument(help="Reference files, one or more; none for the tasks mask and generate.")
-    ] = None,
-    run: Run = None,
-    beam: Annotated[int | None, typer.Option(help="Beam width; 1 = greedy.")] = None,
-    length_penalty: Annotated[float | None, typer.Option(help="α; higher favours longer output.")] = None,
-    against: Annotated[
-        Path | None, typer.Option(help="Another run, or a file of its translations: paired bootstrap against it.")
-    ] = None,
-    lowercase: Annotated[
-        bool, typer.Option("--lowercase", help="Score without regard to case (older papers).")
-    ] = False,
-    tokenized: Annotated[
-        bool, typer.Option("--tokenized", help="Score the tokens as they stand (older papers).")
-    ] = False,
-    strict: Annotated[bool, typer.Option("--strict", help="Refuse text that looks tokenised.")] = False,
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="Also write the translations here.")] = None,
-    rows: Annotated[
-        Path | None, typer.Option(help="Also write source, references and outputs here, side by side (JSON lines).")
-    ] = None,
-    jsonl: Annotated[bool, typer.Option("--jsonl", help="Print the scores as a JSON object.")] = False,
-    weights: Weights = "auto",
-    device: Device = "auto",
-    threads: Threads = 0,
-) -> None:
-    """BLEU, chrF and TER of a run on a test set, each with its sacreBLEU signature; or its perplexity on a text.
-
-    transduce evaluate --run RUN --test test.zh test.en
-    """
-    from transduce.commands.evaluate import run_evaluate
-    from transduce.evaluation.scores import ScoringConfig
-
-    options = {key: value for key, value in (("beam", beam), ("length_penalty", length_penalty)) if value is not None}
-    asked = ScoringConfig(lowercase=lowercase, tokenized=tokenized) if lowercase or tokenized else None
-    run_evaluate(
-        test,
-        references or [],
-        run or [],
-        options,
-        against=against,
-        scoring=asked,
-        strict=strict,
-        output=output,
-        rows=rows,
-        jsonl=jsonl,
-        weights=weights,
-        device=device,
-        threads=threads,
-    )
-
-
-@app.command()
-def compare(
-    data: Annotated[
-        Path | None, typer.Option(help="Experiment file (TOML) with text, tokenizer, training. Default: the demo's.")
-    ] = None,
-    tokens: Annotated[
-        int | None, typer.Option(help="Target tokens to train each model on. Default: 500,000 of the demo's.")
-    ] = None,
-    minutes: Annotated[float | None, typer.Option(help="Minutes that each model is trained instead.")] = None,
-    out: Annotated[Path, typer.Option("--out", "-o", help="Folder of the runs and the report.")] = Path("runs/compare"),
-    only: Annotated[
-        list[str] | None, typer.Option(help="Only rnn_search, say, or demonstrations; may be repeated.")
-    ] = None,
-    settings: Settings = None,
-) -> None:
-    """Train the models that led to the Transformer, and it, alike; then: what was expected, and what is measured.
-
-    Meant to take a quarter of an hour on two cores. Ctrl-C saves; the same command goes on.
-    """
-    from transduce.commands.compare import run_compare
-
-    raise typer.Exit(run_compare(data, tokens, minutes, out, only or [], settings or []))
-
-
-@app.command()
-def ablate(
-    experiment: Annotated[Path, typer.Argument(help="Experiment file (TOML) of the base model.")],
-    rows: Annotated[str, typer.Option(help="Parts of the table, such as A,C: A, B, C, D, E, big. Default: all.")] = "",
-    seeds: Annotated[str, typer.Option(help="Seeds that each row is trained with.")] = "1,2",
-    tokens: Annotated[
-        int | None, typer.Option(help="Target tokens to train each on. Default: as long as the experiment says.")
-    ] = None,
-    run: Annotated[
-        Path | None, typer.Option(help="Folder of the runs and the report. Default: runs/ablate-NAME.")
-    ] = None,
-    settings: Settings = None,
-) -> None:
-    """Train the rows of the paper's Table 3 at the experiment's scale, and set them beside the published ones.
-
-    Rows: heads (A), d_k (B), size (C), dropout and label smoothing (D), learned positions (E), big; base always. Ctrl-C
-    saves; the same command goes on.
-    """
-    from transduce.commands.ablate import run_ablate
-
-    raise typer.Exit(run_ablate(experiment, rows, seeds, tokens, run, settings or []))
-
-
-@app.command()
 def inspect(
     sentence: Annotated[
         str | None, typer.Argument(help="One line of text in the run's source language. Default: one of the run's own.")
@@ -394,7 +198,6 @@ def inspect(
     )
 
 
-@app.command()
 def serve(
     run: Annotated[
         list[Path] | None, typer.Option("--run", help="Run folder; may be repeated. Default: the demo run.")
@@ -456,50 +259,3 @@ def serve(
         threads=threads,
         quantize=quantize,
     )
-
-
-def _version(value: bool) -> None:
-    if value:
-        from transduce import __version__
-
-        typer.echo(f"transduce {__version__}")
-        raise typer.Exit
-
-
-@app.callback()
-def _root(
-    version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show it and exit.")
-    ] = False,
-) -> None:
-    pass
-
-
-def _complain(message: str) -> None:
-    """One message on standard error, in which a file's own text can move no cursor and ring no bell."""
-    typer.echo("transduce: " + "\n".join(map(readable, message.split("\n"))), err=True)
-
-
-def main() -> None:
-    """Run the command line; print our own errors without a traceback."""
-    wait_passively()
-    # Any locale: output is UTF-8, so that no terminal setting can break a translation.
-    for stream in (sys.stdout, sys.stderr):
-        stream.reconfigure(encoding="utf-8", errors="replace", newline="\n")  # type: ignore[union-attr]
-    try:
-        app()
-    except TransduceError as error:
-        _complain(str(error))
-        sys.exit(error.exit_code)
-    except OSError as error:
-        # A path that leads through a file, a name that is too long: whatever the system has against what was named.
-        _complain(f"{error.filename}: {error.strerror}" if error.filename else str(error))
-        sys.exit(2)
-    except (MemoryError, RuntimeError) as error:
-        if not is_out_of_memory(error):
-            raise
-        _complain("out of memory: take fewer lines at once (--batch), shorter ones, a narrower beam or a smaller model")
-        sys.exit(1)
-    except KeyboardInterrupt:
-        typer.echo("transduce: interrupted", err=True)
-        sys.exit(130)
