@@ -16,21 +16,17 @@ from tests.support.copy_run import WORDS, tiny_experiment
 from transduce.experiment import Experiment
 from transduce.experiment.load import to_toml
 
+ROOT = Path(__file__).parents[2]
 PAIRS = 300_000
 PEAK = """
-import re, resource, sys
-from pathlib import Path
+from tests.support.peak import peak
 from transduce.cli import main
 try:
     main()
 finally:
-    if sys.platform == "linux":
-        print(1024 * int(re.search(r"VmHWM:\\s+(\\d+) kB", Path("/proc/self/status").read_text()).group(1)))
-    else:
-        print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+    print(peak())
 """
-"""The command line, and how many bytes of memory it took at most. On Linux `ru_maxrss` counts the parent too, whose memory
-a new process shares for a moment."""
+"""The command line, and how many bytes of memory it took at most."""
 
 ONE_THREAD = {"RAYON_NUM_THREADS": "1", "MALLOC_ARENA_MAX": "1"}
 """Each thread of a library keeps some memory of its own, so that the number of cores would be measured too."""
@@ -48,7 +44,8 @@ def peak(*arguments: object, script: str = PEAK) -> tuple[int, float]:
     started = time.monotonic()
     done = subprocess.run(
         [sys.executable, "-c", script, *map(str, arguments)],
-        capture_output=True, encoding="utf-8", timeout=280, env=environment(**ONE_THREAD), check=False,
+        capture_output=True, encoding="utf-8", timeout=280, env=environment(**ONE_THREAD), cwd=ROOT,
+        check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     return int(done.stdout.split("\n")[-2]), time.monotonic() - started
