@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from argparse import Namespace
-from types import ModuleType
 
-# Its text tools import these at once; training on ready-made pieces uses none of them.
-for name in ("spacy", "fasttext"):
-    sys.modules.setdefault(name, ModuleType(name))
+from bench.peers.opennmt_family import Words, without_text_tools
+
+without_text_tools()
 
 import onmt  # noqa: E402
 import torch  # noqa: E402
@@ -19,18 +17,7 @@ from onmt.utils.parse import ArgumentParser  # noqa: E402
 from torch import Tensor, nn  # noqa: E402
 
 from bench.peers.loop import Pass, train  # noqa: E402
-from bench.peers.protocol import PAD, UNK, Json, Link, run  # noqa: E402
-
-
-class Words(dict):  # type: ignore[type-arg]
-    """A vocabulary of ids: as many as there are, of which it asks for these by name."""
-
-    def __init__(self, size: int) -> None:
-        super().__init__({"<blank>": PAD, "<unk>": UNK})
-        self.size = size
-
-    def __len__(self) -> int:
-        return self.size
+from bench.peers.protocol import Json, Link, run  # noqa: E402
 
 
 def options(job: Json) -> Namespace:

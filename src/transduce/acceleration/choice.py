@@ -14,13 +14,23 @@ from torch import Tensor
 from transduce.acceleration import native
 
 
-def log_softmax(logits: Float[Tensor, "n v"], table: Float[Tensor, "m v"]) -> Float[Tensor, "n v"]:
-    """In fp32: in the memory of the logits themselves, or in the first rows of `table`."""
-    library = _library(logits)
-    if library is None:
-        return torch.log_softmax(logits, dim=-1, dtype=torch.float32, out=table[: logits.shape[0]])
-    library.log_softmax_rows(logits.data_ptr(), *logits.shape)
-    return logits
+class LogSoftmax:
+    """log_softmax in fp32; what it answers may be changed, and is overwritten by the next call."""
+
+    def __init__(self) -> None:
+        self._table = torch.empty(0)
+
+    def __call__(self, logits: Float[Tensor, "n v"]) -> Float[Tensor, "n v"]:
+        """Native code writes into the logits themselves."""
+        library = _library(logits)
+        if library is not None:
+            library.log_softmax_rows(logits.data_ptr(), *logits.shape)
+            return logits
+        # At a large vocabulary, fresh memory for this table costs more than computing it (5x or more).
+        rows = logits.shape[0]
+        if self._table.shape[0] < rows:
+            self._table = torch.empty(logits.shape, dtype=torch.float32, device=logits.device)
+        return torch.log_softmax(logits, dim=-1, dtype=torch.float32, out=self._table[:rows])
 
 
 def best(log_probs: Float[Tensor, "n v"], width: int) -> tuple[Float[np.ndarray, "n w"], Int[np.ndarray, "n w"]]:

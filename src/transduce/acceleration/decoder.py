@@ -16,13 +16,10 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from transduce.acceleration.structures import Arranged, Form, StackParts, in_parts
+from transduce.acceleration.structures import Arranged, Form, StackParts, in_parts, threads_for
 
 KeyValue = tuple[Float[Tensor, "b h s k"], Float[Tensor, "b h s v"]]
 """Views of one product [b s hk+hv]: what a source position has of all heads lies together."""
-
-_ROWS_OF_A_THREAD = 16
-"""Fewest for which a thread of their own pays."""
 
 
 class _Past(ctypes.Structure):
@@ -121,6 +118,6 @@ class NativeDecoder:
         def part(first: int, last: int) -> int:
             return arranged.library.decoder_step(*at, first, last, logits.data_ptr())
 
-        threads = max(1, min(torch.get_num_threads(), rows // _ROWS_OF_A_THREAD))
+        threads = threads_for(rows)
         in_parts(part, [rows * i // threads for i in range(threads + 1)])
         return logits, NativeState(room, state.sentences, slots)

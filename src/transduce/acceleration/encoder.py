@@ -12,10 +12,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from transduce.acceleration.structures import Arranged, Form, StackParts, in_parts
-
-_ROWS_OF_A_THREAD = 16
-"""Fewest for which a thread of their own pays."""
+from transduce.acceleration.structures import Arranged, Form, StackParts, in_parts, threads_for
 
 
 class _Text(ctypes.Structure):
@@ -47,7 +44,7 @@ class NativeEncoder:
         def part(first: int, last: int) -> int:
             return arranged.library.encoder_run(*at, first, last, states.data_ptr())
 
-        threads = max(1, min(torch.get_num_threads(), rows // _ROWS_OF_A_THREAD))
+        threads = threads_for(rows)
         # Cut where a sentence ends.
         cuts = {int(ends[(ends >= rows * i // threads).nonzero()[0, 0]]) for i in range(1, threads)} if rows else set()
         in_parts(part, sorted({0, rows} | cuts) if rows else [0, 0])

@@ -59,7 +59,8 @@ def beam_search(
         ends, chosen = _split(of, tokens, config.beam)
         divisor = penalty(np.array(paths.length + 1))
         scores = (paths.totals[parents] + gains) / divisor
-        np.add.at(kept.ended, of[ends], 1)
+        if config.patience:
+            np.add.at(kept.ended, of[ends], 1)
         for c in np.flatnonzero(ends & (scores > kept.worst[of])).tolist():
             kept.offer(int(of[c]), paths.hypothesis(int(parents[c]), penalty, float(gains[c])))
         goes_on = chosen & (limits.tokens[of] > paths.length)
@@ -91,7 +92,7 @@ class _Kept:
         self.worst = np.full(sentences, -np.inf)
         """The score to beat; minus infinity while there is room."""
         self.ended = np.zeros(sentences, dtype=np.int64)
-        """Hypotheses that have ended, kept or not."""
+        """Hypotheses that have ended, kept or not; counted where `patience` asks for it."""
 
     def offer(self, sentence: int, hypothesis: Hypothesis) -> None:
         if hypothesis.score > self.worst[sentence]:

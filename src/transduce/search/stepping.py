@@ -23,15 +23,12 @@ class Stepper:
         self._model = model
         self._state = model.start(memory, capacity)
         self._previous = torch.full((rows,), BOS, dtype=torch.int64, device=device)
-        self._table = torch.empty(0, device=device)
+        self._log_softmax = choice.LogSoftmax()
 
     def log_probs(self) -> Float[Tensor, "n v"]:
         """Of the next token of each row, in fp32. The caller may change it; the next call overwrites it."""
         logits, self._state = self._model.step(self._previous, self._state)
-        # At a large vocabulary, fresh memory for this table costs more than computing it (5x or more).
-        if self._table.shape[0] < logits.shape[0]:
-            self._table = torch.empty(logits.shape, dtype=torch.float32, device=logits.device)
-        return choice.log_softmax(logits, self._table)
+        return self._log_softmax(logits)
 
     def follow(self, parents: Int[np.ndarray, "m"], ids: Int[np.ndarray, "m"]) -> None:
         """Go on with rows `parents` (of those before), each after its token of `ids`."""

@@ -181,12 +181,12 @@ def _told(error: Exception) -> Refusal:
         return error
     if isinstance(error, TransduceError):
         return Refusal(422, str(error))
-    report_error(error)
-    return Refusal(500, "something went wrong inside the server; its log says where")
+    return reported(error)
 
 
-def report_error(error: BaseException) -> None:
-    """Log where an error came from."""
+def reported(error: BaseException) -> Refusal:
+    """Log where an error of ours came from; returns what the client is told of it."""
     frames = traceback.extract_tb(error.__traceback__)
     places = "; ".join(f"{frame.filename}:{frame.lineno} in {frame.name}" for frame in frames)
     log.error("%s at %s", type(error).__name__, places)
+    return Refusal(500, "something went wrong inside the server; its log says where")

@@ -17,7 +17,7 @@ from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from transduce.errors import ConfigError
-from transduce.serving.batcher import report_error
+from transduce.serving.batcher import reported
 from transduce.serving.refusal import Refusal
 from transduce.serving.service import Service
 
@@ -56,10 +56,7 @@ class Guard:
         except ClientDisconnect:
             answer.status = 499
         except Exception as error:
-            refusal = error if isinstance(error, Refusal) else None
-            if refusal is None:
-                report_error(error)
-                refusal = Refusal(500, "something went wrong inside the server; its log says where")
+            refusal = error if isinstance(error, Refusal) else reported(error)
             if not answer.status:
                 await refusal.answer()(scope, receive, answer.send)
         finally:
