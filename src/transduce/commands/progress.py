@@ -35,6 +35,9 @@ class TerminalWatcher(Watcher):
         self.validations: list[tuple[int, Validation]] = []
         self._recent: deque[tuple[int, float, float]] = deque(maxlen=WINDOW)
         self._last_line = 0.0
+        self._since: tuple[int, float] | None = (0, 0.0)
+        """Updates and seconds before this sitting: a machine may have been busier then. Unknown until its first update
+        where a run goes on."""
         self._progress = Progress(
             TextColumn("{task.description}"), BarColumn(bar_width=24), TextColumn("{task.fields[text]}"),
             console=self.console, transient=True, disable=not self.console.is_terminal,
@@ -67,6 +70,7 @@ class TerminalWatcher(Watcher):
         self.say(f"compute: {a.compute}")
         if a.resumed_at:
             self.say(f"resumed after update {a.resumed_at:,}")
+            self._since = None
         self._last_line = time.monotonic()
         self._progress.start()
 
@@ -82,13 +86,17 @@ class TerminalWatcher(Watcher):
             self.say(text)
 
     def _line(self, state: TrainingState, updates: int) -> str:
-        """step, tokens/s, loss, time left: speed and loss over the last updates, time left at the pace of the whole."""
+        """step, tokens/s, loss, time left: speed and loss over the last updates, time left at the pace since the start,
+        or since it was resumed."""
         tokens, seconds, _ = self._recent[0]
         loss = sum(item[2] for item in self._recent) / len(self._recent)
         elapsed = state.seconds - seconds
         speed = f"{(state.target_tokens - tokens) / elapsed:,.0f} tokens/s" if elapsed > 0 else "… tokens/s"
-        left = (updates - state.update) * state.seconds / state.update
-        return f"step {state.update:,}/{updates:,}  {speed}  loss {loss:.3f}  {clock(left)} left"
+        if self._since is None:
+            self._since = state.update, state.seconds
+        made, took = state.update - self._since[0], state.seconds - self._since[1]
+        left = f"{clock((updates - state.update) * took / made)} left" if made else "…"
+        return f"step {state.update:,}/{updates:,}  {speed}  loss {loss:.3f}  {left}"
 
     def validated(self, state: TrainingState, validation: Validation, improved: bool) -> None:
         self.validations.append((state.update, validation))
