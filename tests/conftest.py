@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,6 +11,10 @@ from typing import Any
 import jaxtyping
 import pytest
 from beartype import beartype
+
+# What a shell leaves in the background ignores this signal, and so do its children: some tests send it.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def check_shapes(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -11,6 +11,7 @@ import lzma
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -197,6 +198,25 @@ def test_fill(cli: InProcess, few: Examples, runs: dict[str, Path], tmp_path: Pa
         if told(done):
             count = len(texts) if content is None else lines_in(content)
             assert [json.loads(line)["line"] for line in done.lines] == list(range(1, count + 1))
+
+    check()
+
+
+def test_vectors(cli: InProcess, few: Examples, runs: dict[str, Path], tmp_path: Path) -> None:
+    @few(10)
+    @given(
+        texts=st.lists(TYPED, min_size=1, max_size=2),
+        content=st.none() | CONTENT,
+        pooling=st.sampled_from(["mean", "first"]),
+    )
+    def check(texts: list[str], content: bytes | None, pooling: str) -> None:
+        (tmp_path / "text").write_bytes(content or b"")
+        words = ["--", *texts] if content is None else ["--file", tmp_path / "text"]
+        done = cli("vectors", "--run", runs["mask"], "--pooling", pooling, *words)
+        if told(done):
+            rows = [[float(x) for x in line.split("\t")] for line in done.lines]
+            assert len(rows) == (len(texts) if content is None else lines_in(content))
+            assert np.isfinite(rows).all()
 
     check()
 

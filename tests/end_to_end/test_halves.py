@@ -115,6 +115,29 @@ def test_texts_that_count_alike_have_like_vectors(filler: Translator, writer: Tr
         vectors(writer, texts)
 
 
+def test_vectors_of_lines(runs: dict[str, Path], cli: InProcess, filler: Translator, tmp_path: Path) -> None:
+    texts = ["one two three", "", "two three four five"]
+    expected = vectors(filler, texts)
+    run = ("--run", str(runs["mask"]), "--threads", "1")
+    rows = cli("vectors", *texts, *run).succeeded().lines
+    np.testing.assert_allclose([[float(x) for x in row.split("\t")] for row in rows], expected, rtol=1e-4, atol=1e-5)
+    (tmp_path / "text").write_text("".join(f"{text}\n" for text in texts))
+    unit = expected / np.linalg.norm(expected, axis=1, keepdims=True)
+    where = ("--file", str(tmp_path / "text"), "--batch", "2", "-o", str(tmp_path / "x.npy"))
+    assert cli("vectors", *where, *run, "--normalize").succeeded().lines == []
+    found = np.load(tmp_path / "x.npy")
+    assert found.dtype == np.float32
+    np.testing.assert_allclose(found, unit, atol=1e-5)
+    assert cli("vectors", *run, "--pooling", "first", stdin=b"").succeeded().lines == []
+    cli("vectors", "one", *run, "--pooling", "max").refused("--pooling max: expected mean or first")
+    cli("vectors", "one", "--run", str(runs["generate"])).refused("encoder, such as bert")
+    cli("vectors", "one", *run, "-o", str(tmp_path / "no" / "x.npy")).refused("cannot be written")
+    many = tmp_path / "many"
+    many.write_text("one\n" * 4 + "one " * 4000 + "\n")
+    cli("vectors", "--file", str(many), "--batch", "2", "-o", str(tmp_path / "y.npy"), *run).refused("text 5 ")
+    assert not list(tmp_path.glob("*y.npy*"))
+
+
 # Language model
 
 

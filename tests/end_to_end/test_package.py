@@ -16,7 +16,10 @@ from transduce.errors import ConfigError, DataError, InputError, RunError, Train
 
 ROOT = Path(__file__).parents[2]
 SOURCES = sorted((ROOT / "src").rglob("*.py"))
-VERBS = ("demo", "train", "prepare", "translate", "fill", "generate", "score", "evaluate", "inspect")
+VERBS = (
+    "demo", "train", "prepare", "translate", "fill", "vectors", "generate", "score", "evaluate", "compare", "ablate",
+    "inspect", "serve",
+)  # fmt: skip
 
 
 def python(code: str) -> str:

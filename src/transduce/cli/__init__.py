@@ -9,7 +9,7 @@ import typer
 
 from transduce.acceleration.threads import wait_passively
 from transduce.cli.training import ablate, compare, demo, evaluate, prepare, score, train
-from transduce.cli.using import fill, generate, inspect, serve, translate
+from transduce.cli.using import fill, generate, inspect, serve, translate, vectors
 from transduce.errors import TransduceError, is_out_of_memory
 from transduce.text.vocabulary import readable
 
@@ -24,7 +24,7 @@ app = typer.Typer(
 )
 
 for _verb in (
-    demo, train, prepare, translate, fill, generate, score, evaluate, compare, ablate, inspect, serve,
+    demo, train, prepare, translate, fill, vectors, generate, score, evaluate, compare, ablate, inspect, serve,
 ):  # fmt: skip
     app.command()(_verb)
 

@@ -104,6 +104,44 @@ def fill(
     )
 
 
+def vectors(
+    run: Annotated[Path, typer.Option("--run", help="Run folder of an encoder, such as bert (task mask).")],
+    text: Annotated[list[str] | None, typer.Argument(help="Texts. Default: standard input.")] = None,
+    file: Annotated[Path | None, typer.Option(help="Text file, line by line (.gz and .xz too).")] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="NumPy file (.npy): a row of float32 for each text.")
+    ] = None,
+    pooling: Annotated[
+        str, typer.Option(help="mean: of all tokens and both marks; first: what stands at the start mark.")
+    ] = "mean",
+    normalize: Annotated[
+        bool, typer.Option("--normalize", help="To length 1, so that a dot product is a cosine.")
+    ] = False,
+    batch: Annotated[int, typer.Option(help="Lines read together at most.")] = 256,
+    weights: Weights = "auto",
+    device: Device = "auto",
+    threads: Threads = 0,
+) -> None:
+    """A vector for each text: its numbers in columns, a line per line, or a NumPy file.
+
+    transduce vectors "我爱水课" "洪水冲走了那座桥" --run RUN --normalize
+    """
+    from transduce.commands.vectors import run_vectors
+
+    run_vectors(
+        text or [],
+        file,
+        output,
+        run=run,
+        pooling=pooling,
+        normalize=normalize,
+        batch=batch,
+        weights=weights,
+        device=device,
+        threads=threads,
+    )
+
+
 def generate(
     run: Annotated[list[Path], typer.Option("--run", help="Run folder of a language model (task generate).")],
     prompt: Annotated[

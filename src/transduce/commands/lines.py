@@ -1,4 +1,4 @@
-"""The lines that a command works on: its arguments, a file, or standard input as it comes."""
+"""What a command reads, lines of its arguments, of a file, or of standard input as they come; and the file it makes."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import sys
 import threading
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import BinaryIO
 
 from transduce.errors import ConfigError
 from transduce.text.lines import Line, iterate_lines, open_binary
@@ -27,6 +28,21 @@ def asked_lines(texts: Sequence[str], file: Path | None, batch: int) -> Iterator
             yield _chunks(iterate_lines(stream), batch)
     else:
         yield _as_they_come(iterate_lines(sys.stdin.buffer), batch)
+
+
+@contextlib.contextmanager
+def appearing_whole(path: Path) -> Iterator[BinaryIO]:
+    """The file of --output: there when all is done, or as it was before."""
+    aside = path.with_name(f".{path.name}.part")
+    try:
+        with aside.open("wb") as file:
+            yield file
+        aside.replace(path)
+    except OSError as error:
+        raise ConfigError(f"--output {path}: cannot be written ({error.strerror})") from None
+    finally:
+        with contextlib.suppress(OSError):
+            aside.unlink()
 
 
 def typed(text: str) -> bytes:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from transduce.acceleration.allocator import keep_freed_memory
-from transduce.commands.lines import asked_lines, typed
+from transduce.commands.lines import appearing_whole, asked_lines, typed
 from transduce.commands.loading import load_translator
 from transduce.commands.workers import Answer, Job, Workers, contents_of
 from transduce.demo.shipped import RUN
@@ -39,16 +39,8 @@ class Output:
         if self.path is None:
             yield sys.stdout.buffer
             return
-        aside = self.path.with_name(f".{self.path.name}.part")
-        try:
-            with aside.open("wb") as file:
-                yield file
-            aside.replace(self.path)
-        except OSError as error:
-            raise ConfigError(f"--output {self.path}: cannot be written ({error.strerror})") from None
-        finally:
-            with contextlib.suppress(OSError):
-                aside.unlink()
+        with appearing_whole(self.path) as file:
+            yield file
 
 
 def run_translate(

@@ -87,9 +87,12 @@ def fill(translator: Translator, texts: Sequence[str], *, top_k: int = 5, first:
     return results
 
 
-def vectors(translator: Translator, texts: Sequence[str], *, pooling: Pooling = "mean") -> Float[np.ndarray, "n d"]:
+def vectors(
+    translator: Translator, texts: Sequence[str], *, pooling: Pooling = "mean", first: int = 0
+) -> Float[np.ndarray, "n d"]:
     """A vector for each text, of a run whose model is an encoder: what it makes of start mark, tokens and end mark,
-    as their mean or at the start mark (first). Not normalised; what shares a batch doesn't matter.
+    as their mean or at the start mark (pooling first). Not normalised; what shares a batch doesn't matter. Messages
+    number the texts from `first` + 1.
 
     Raises ConfigError for a model that is no encoder, and for several.
     """
@@ -97,7 +100,7 @@ def vectors(translator: Translator, texts: Sequence[str], *, pooling: Pooling = 
         raise ConfigError("vectors are made by one run whose model is an encoder, such as bert")
     model = cast(Encoder, translator.models[0])
     rows = translator.tokenizers.source.encode_batch([one_line(safe(text)).strip() for text in texts])
-    translator.refuse_long(rows, range(len(rows)), 0, translator.decoding())
+    translator.refuse_long(rows, range(len(rows)), first, translator.decoding())
     marked = [[BOS, *row, EOS] for row in rows]
     found = np.zeros((len(rows), model.d_model), np.float32)
     with evaluating(model), torch.inference_mode(), translator.compute.autocast():
