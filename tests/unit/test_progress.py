@@ -13,7 +13,6 @@ from tests.support.copy_run import tiny_experiment
 from transduce.commands import progress
 from transduce.commands.progress import TerminalWatcher, clock
 from transduce.data.report import Report
-from transduce.devices import ComputeConfig, resolve
 from transduce.experiment import Experiment
 from transduce.recipe import Announcement
 from transduce.training.state import TrainingState
@@ -52,9 +51,8 @@ def test_lines_where_no_one_watches(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 def test_time_left_is_at_the_pace_since_it_was_resumed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(progress, "PLAIN_EVERY", 0.0)
     watcher, stream = watch(tmp_path, terminal=False)
-    compute = resolve(ComputeConfig(device="cpu"))
     with watcher:
-        watcher.announced(Announcement(Report(), compute, 1, (8, 8), "one sentence", resumed_at=100))
+        watcher.announced(Announcement(Report(), "cpu", 1, (8, 8), "one sentence", resumed_at=100))
         watcher.updated(TrainingState(update=101, target_tokens=0, seconds=5000.0), 3.0, 0.1, 1103)
         watcher.updated(TrainingState(update=103, target_tokens=0, seconds=5001.0), 3.0, 0.1, 1103)
     first, second = stream.getvalue().splitlines()[-2:]

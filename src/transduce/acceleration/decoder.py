@@ -16,7 +16,8 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from transduce.acceleration.structures import Arranged, Form, StackParts, in_parts, threads_for
+from transduce.acceleration.structures import Arranged, Form, StackParts, threads_for
+from transduce.acceleration.threads import in_parts
 
 KeyValue = tuple[Float[Tensor, "b h s k"], Float[Tensor, "b h s v"]]
 """Views of one product [b s hk+hv]: what a source position has of all heads lies together."""

@@ -12,7 +12,8 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from transduce.acceleration.structures import Arranged, Form, StackParts, in_parts, threads_for
+from transduce.acceleration.structures import Arranged, Form, StackParts, threads_for
+from transduce.acceleration.threads import in_parts
 
 
 class _Text(ctypes.Structure):

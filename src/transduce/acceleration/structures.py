@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
 from typing import Literal
 
 import torch
@@ -153,19 +151,3 @@ class Arranged:
 
 def threads_for(rows: int) -> int:
     return max(1, min(torch.get_num_threads(), rows // _ROWS_OF_A_THREAD))
-
-
-def in_parts(run: Callable[[int, int], int], bounds: Sequence[int]) -> None:
-    """`run(first, last)` for the rows between bounds, side by side. Raises MemoryError where one returns other than 0.
-
-    Native code holds no lock of Python's, so threads do run side by side.
-    """
-    parts = len(bounds) - 1
-    failed = run(*bounds) if parts == 1 else any(_pool(parts).map(run, bounds[:-1], bounds[1:]))
-    if failed:
-        raise MemoryError
-
-
-@cache
-def _pool(threads: int) -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(threads, thread_name_prefix="native")

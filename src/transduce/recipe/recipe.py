@@ -10,6 +10,7 @@ from pathlib import Path
 
 import torch
 
+from transduce.acceleration import products
 from transduce.acceleration.allocator import keep_freed_memory, return_freed_memory
 from transduce.data.prepare import Prepared
 from transduce.data.report import Report
@@ -61,7 +62,7 @@ class Announcement:
     """What a run is about to do, for whoever watches."""
 
     report: Report
-    compute: Compute
+    compute: str
     parameters: int
     vocabularies: tuple[int, int]
     effective_batch: str
@@ -179,7 +180,8 @@ def _go(
         for suspicion in suspicions:
             watcher.noticed(suspicion)
         watcher.announced(_announce(experiment, data.report, compute, model, run.tokenizers, trainer, world))
-    interruption = trainer.train()
+    with products.native_products(compute):
+        interruption = trainer.train()
     if not trainer.state.finished or not world.leads:
         return Outcome(run.path, trainer.state.finished, interruption.signal, [])
     return Outcome(
@@ -252,7 +254,9 @@ def _announce(
     batch = f"up to {tokens:,} padded tokens on either side an update ({' × '.join(parts)})"
     parameters = sum(p.numel() for p in model.parameters())
     sizes = (tokenizers.source.size, tokenizers.target.size)
-    return Announcement(report, compute, parameters, sizes, batch, trainer.state.update)
+    path = products.path(compute)
+    how = f"{compute}, products in native code ({path})" if path else str(compute)
+    return Announcement(report, how, parameters, sizes, batch, trainer.state.update)
 
 
 def exit_code(outcome: Outcome) -> int:

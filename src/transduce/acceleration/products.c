@@ -1,0 +1,83 @@
+// C = A B + bias in float32, for matrices that lie in any order: what training multiplies, forwards and backwards.
+// Each sum is taken in one order, wherever rows are cut for threads.
+
+#include "native.h"
+
+#if defined(__AVX512F__)
+enum { ROWS = 14 };  // 28 sums, 2 vectors of B and a number of A in 32 registers
+#else
+enum { ROWS = 6 };   // 12 sums in 16 registers
+#endif
+enum {
+    VECTORS = 2,
+    COLUMNS = VECTORS * LANES,
+    DEPTH = 256,          // of a panel of B: it stays in the first cache
+    BLOCK = ROWS * 36,    // rows of A that a panel meets in turn: DEPTH of each stay in the second cache
+};
+
+// Up to ROWS rows by a panel. `rows` is a constant wherever this is inlined.
+static inline __attribute__((always_inline)) void tile(
+    int rows, const float *a, int64_t down, int64_t along, const float *panel, int64_t depth, float *c, int64_t stride,
+    const float *start, int64_t start_stride) {
+    floats sum[ROWS][VECTORS];
+    for (int r = 0; r < rows; r++)
+        for (int v = 0; v < VECTORS; v++) sum[r][v] = load_floats(start + r * start_stride + v * LANES);
+    for (int64_t p = 0; p < depth; p++, a += along, panel += COLUMNS) {
+        floats b[VECTORS];
+        for (int v = 0; v < VECTORS; v++) b[v] = load_floats(panel + v * LANES);
+        for (int r = 0; r < rows; r++)
+            for (int v = 0; v < VECTORS; v++) sum[r][v] += b[v] * a[r * down];
+    }
+    for (int r = 0; r < rows; r++)
+        for (int v = 0; v < VECTORS; v++) store_floats(c + r * stride + v * LANES, sum[r][v]);
+}
+
+static void tiles(
+    int rows, const float *a, int64_t down, int64_t along, const float *panel, int64_t depth, float *c, int64_t stride,
+    const float *start, int64_t start_stride) {
+    switch (rows) {
+#define CASE(n) case n: tile(n <= ROWS ? n : ROWS, a, down, along, panel, depth, c, stride, start, start_stride); break;
+        CASE(1) CASE(2) CASE(3) CASE(4) CASE(5) CASE(6) CASE(7)
+        CASE(8) CASE(9) CASE(10) CASE(11) CASE(12) CASE(13) CASE(14)
+#undef CASE
+    }
+}
+
+// `depth` rows of B by `width` columns, in the order in which `tile` reads them; 0 in the columns that are missing.
+static void pack(const float *b, int64_t down, int64_t along, int64_t depth, int64_t width, float *panel) {
+    if (width < COLUMNS) memset(panel, 0, depth * COLUMNS * sizeof(float));
+    if (along == 1 && width == COLUMNS)
+        for (int64_t p = 0; p < depth; p++) memcpy(panel + p * COLUMNS, b + p * down, COLUMNS * sizeof(float));
+    else
+        for (int64_t p = 0; p < depth; p++)
+            for (int64_t j = 0; j < width; j++) panel[p * COLUMNS + j] = b[p * down + j * along];
+}
+
+// Rows `first` to `last` of C [., columns], whose rows lie one after another. A is [., inner] and B is [inner, columns];
+// A(i, p) is at a[i * a_down + p * a_along], and B alike. `bias`, a number for each column, may be NULL.
+void float32_product(
+    const float *a, int64_t a_down, int64_t a_along, const float *b, int64_t b_down, int64_t b_along, const float *bias,
+    float *c, int64_t first, int64_t last, int64_t inner, int64_t columns) {
+    float panel[DEPTH * COLUMNS] __attribute__((aligned(64))), edge[ROWS * COLUMNS], start[COLUMNS];
+    for (int64_t block = first; block < last; block += BLOCK)
+        for (int64_t p = 0; p < inner || p == 0; p += DEPTH)
+            for (int64_t j = 0; j < columns; j += COLUMNS) {
+                int64_t depth = inner - p < DEPTH ? inner - p : DEPTH, width = columns - j < COLUMNS ? columns - j : COLUMNS;
+                pack(b + p * b_down + j * b_along, b_down, b_along, depth, width, panel);
+                memset(start, 0, sizeof start);
+                if (bias) memcpy(start, bias + j, width * sizeof(float));
+                for (int64_t i = block; i < last && i < block + BLOCK; i += ROWS) {
+                    int rows = last - i < ROWS ? (int)(last - i) : ROWS;
+                    if (block + BLOCK - i < rows) rows = (int)(block + BLOCK - i);
+                    float *out = c + i * columns + j;
+                    const float *from = a + i * a_down + p * a_along;
+                    if (width == COLUMNS) {
+                        tiles(rows, from, a_down, a_along, panel, depth, out, columns, p ? out : start, p ? columns : 0);
+                        continue;
+                    }
+                    for (int r = 0; p && r < rows; r++) memcpy(edge + r * COLUMNS, out + r * columns, width * sizeof(float));
+                    tiles(rows, from, a_down, a_along, panel, depth, edge, COLUMNS, p ? edge : start, p ? COLUMNS : 0);
+                    for (int r = 0; r < rows; r++) memcpy(out + r * columns, edge + r * COLUMNS, width * sizeof(float));
+                }
+            }
+}

@@ -1,0 +1,103 @@
+"""Matrix products of training in native code (`products.c`), forwards and backwards.
+
+MKL, which computes them in PyTorch on x86-64, makes little use of processors that Intel did not make, and none of their
+AVX-512. Gain on an AMD EPYC, one thread, at the shapes of training: 2.1 to 2.6 times, and 1.1 to 1.3 times where it is
+held to AVX2. The plain twin is PyTorch's product: sums are taken in another order, so results agree to about 1e-6 of
+the largest.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+from torch.library import Library
+
+from transduce.acceleration import native
+from transduce.acceleration.threads import in_parts
+from transduce.devices import Compute
+
+_FEWEST = 300_000
+"""Multiplications under which the way through Python costs more than is saved."""
+_OF_A_THREAD = 4_000_000
+"""Multiplications for which a thread of their own pays."""
+
+
+def path(compute: Compute) -> str:
+    """The instructions that native products use where a model trains; empty where PyTorch computes them."""
+    wanted = compute.device.type == "cpu" and compute.precision == "fp32" and _slow_in_pytorch()
+    library = native.load() if wanted else None
+    found = "" if library is None else library.float32_path().decode()
+    return found if found.startswith("AVX") else ""
+
+
+@contextmanager
+def native_products(compute: Compute) -> Iterator[None]:
+    """Have PyTorch call native code for products of float32 matrices, in layers and gradients, for a while."""
+    if not path(compute):
+        yield
+        return
+    replaced = Library("aten", "IMPL")
+    try:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "Warning only once for all operators", UserWarning)
+            replaced.impl("mm", _mm, "CPU")
+            replaced.impl("addmm", _addmm, "CPU")
+        yield
+    finally:
+        replaced._destroy()
+
+
+@cache
+def _slow_in_pytorch() -> bool:
+    try:
+        lines = Path("/proc/cpuinfo").read_text(errors="replace").split("\n")
+    except OSError:
+        return False
+    makers = {line.partition(":")[2].strip() for line in lines if line.startswith("vendor_id")}
+    return bool(makers) and "GenuineIntel" not in makers and torch.backends.mkl.is_available()
+
+
+def _mm(a: Float[Tensor, "m k"], b: Float[Tensor, "k n"]) -> Float[Tensor, "m n"]:
+    if _pays(a, b):
+        return product(a, b)
+    return torch.mm(a, b, out=a.new_empty(len(a), b.shape[1]))
+
+
+def _addmm(
+    bias: Tensor, a: Float[Tensor, "m k"], b: Float[Tensor, "k n"], *, beta: float = 1, alpha: float = 1
+) -> Float[Tensor, "m n"]:
+    if beta == alpha == 1 and bias.shape == b.shape[1:] and bias.stride() == (1,) and _pays(a, b):
+        return product(a, b, bias)
+    return torch.addmm(bias, a, b, beta=beta, alpha=alpha, out=a.new_empty(len(a), b.shape[1]))
+
+
+def _pays(a: Tensor, b: Tensor) -> bool:
+    return a.dtype == b.dtype == torch.float32 and a.numel() * b.shape[1] >= _FEWEST
+
+
+def product(
+    a: Float[Tensor, "m k"], b: Float[Tensor, "k n"], bias: Float[Tensor, "n"] | None = None
+) -> Float[Tensor, "m n"]:
+    """AB + bias of matrices that may lie in any order. The bias lies in one piece."""
+    library = native.load()
+    assert library is not None
+    (rows, inner), columns = a.shape, b.shape[1]
+    c = torch.empty(rows, columns)
+    operands = (
+        a.data_ptr(), *a.stride(), b.data_ptr(), *b.stride(), None if bias is None else bias.data_ptr(), c.data_ptr(),
+    )  # fmt: skip
+
+    def part(first: int, last: int) -> int:
+        library.float32_product(*operands, first, last, inner, columns)
+        return 0
+
+    threads = max(1, min(torch.get_num_threads(), rows * inner * columns // _OF_A_THREAD, rows))
+    in_parts(part, [rows * i // threads for i in range(threads + 1)])
+    return c
