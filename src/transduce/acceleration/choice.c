@@ -6,15 +6,7 @@
 void log_softmax_rows(float *table, int64_t rows, int64_t size) {
     int64_t even = size - size % LANES;
     for (int64_t r = 0; r < rows; r++) {
-        float *x = table + r * size, most = -INFINITY;
-        floats top = (floats){0} - INFINITY;
-        for (int64_t i = 0; i < even; i += LANES) {
-            floats v = load_floats(x + i);
-            whole more = v > top;
-            top = (floats)(((whole)v & more) | ((whole)top & ~more));
-        }
-        for (int l = 0; l < LANES; l++) most = top[l] > most ? top[l] : most;
-        for (int64_t i = even; i < size; i++) most = x[i] > most ? x[i] : most;
+        float *x = table + r * size, most = greatest_of(x, size);
         floats sums = {0};
         for (int64_t i = 0; i < even; i += LANES) sums += exp_of(load_floats(x + i) - most);
         float sum = sum_of(sums);

@@ -18,7 +18,8 @@ from functools import cache
 from pathlib import Path
 
 _SOURCES = tuple(
-    Path(__file__).with_name(name) for name in ("int8.c", "float32.c", "products.c", "choice.c", "transformer.c")
+    Path(__file__).with_name(f"{name}.c")
+    for name in ("int8", "float32", "products", "cross_entropy", "choice", "transformer")
 )
 _HEADER = Path(__file__).with_name("native.h")
 _FLAGS = ("-O3", "-march=native", "-fno-math-errno", "-fno-trapping-math", "-shared", "-fPIC")
@@ -88,6 +89,7 @@ def _declared(library: ctypes.CDLL) -> ctypes.CDLL:
         "float32_pack": (None, [pointer, whole, whole, pointer]),
         "float32_linear": (None, [pointer, pointer, whole, pointer]),
         "float32_product": (None, [*[pointer, whole, whole] * 2, pointer, pointer, *[whole] * 4]),
+        "cross_entropy_rows": (None, [pointer, whole, whole, pointer, whole, ctypes.c_double, pointer]),
         "log_softmax_rows": (None, [pointer, whole, whole]),
         "best_of_rows": (None, [pointer, whole, whole, whole, pointer, pointer]),
         "decoder_step": (ctypes.c_int, [pointer, pointer, whole, whole, pointer]),

@@ -10,7 +10,7 @@ import torch.nn.functional as F
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from transduce.text.specials import PAD
+from transduce.acceleration.cross_entropy import cross_entropy
 
 CHUNK_BYTES = {"cpu": 8 << 20, "cuda": 256 << 20}
 """Logits that exist at a time: on a CPU what its cache holds, on a GPU enough to keep it busy."""
@@ -46,16 +46,12 @@ class _ProjectedCrossEntropy(torch.autograd.Function):
         loss = torch.zeros((), device=hidden.device)
         d_hidden, d_projection = torch.zeros_like(hidden), torch.zeros_like(projection)
         for rows in _chunks(hidden, projection):
-            h, y = hidden[rows], expected[rows, None]
-            real = y != PAD
-            log_p = F.linear(h, projection).float().log_softmax(-1)
-            per_token = (1 - smoothing) * log_p.gather(1, y) + smoothing * log_p.mean(1, keepdim=True)
-            loss -= (per_token * real).sum()
+            h = hidden[rows]
+            table = F.linear(h, projection).float()
+            loss += cross_entropy(table, expected[rows], smoothing)
             if any(ctx.needs_input_grad):
-                p_minus_q = log_p.exp_().sub_(smoothing / log_p.shape[1])
-                p_minus_q.scatter_add_(1, y, torch.full_like(y, smoothing - 1, dtype=p_minus_q.dtype))
-                d_hidden[rows] = (p_minus_q @ projection) * real
-                d_projection += p_minus_q.T @ (h * real)
+                d_hidden[rows] = table @ projection
+                d_projection += table.T @ h
         ctx.save_for_backward(d_hidden, d_projection)
         return loss
 

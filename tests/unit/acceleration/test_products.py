@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import torch
 import torch.nn.functional as F
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor, nn
 
@@ -53,6 +53,7 @@ def matrix(rows: int, columns: int, order: str) -> Tensor:
 orders = st.sampled_from(["rows", "columns", "part", "repeated"])
 
 
+@settings(deadline=None)
 @given(
     rows=st.integers(1, 45) | st.integers(500, 530),
     inner=st.integers(1, 20) | st.integers(250, 530),
