@@ -1,46 +1,43 @@
 // y = x W^T + b with W in 8 bits and each row of x in 8 bits by a scale of its own, for x86-64 with AVX2 or more.
 //
 // A row is quantised by its own largest value, so its result does not depend on what shares the batch. Integer sums are
-// exact, so every processor gives the same result. Weights lie in blocks of 16 outputs; within a block, 4 numbers of
-// each output stand together, as the dot products of 4 bytes (VNNI) want them.
+// exact, so every processor that has VNNI gives the same result, and all others the same. Instructions multiply unsigned
+// by signed bytes: x is shifted by 128, which the sum of the weights takes off again. Weights lie in blocks of 16 outputs;
+// within a block, 4 numbers of each output stand together, as the dot products of 4 bytes (VNNI) want them.
 
 #include "native.h"
 
 #if defined(__AVX2__)
 #include <immintrin.h>
 
-enum { GROUP = 4, BLOCK = 16 };
+enum { GROUP = 4, BLOCK = 16, SHIFT = 128 };
+typedef uint8_t activation;
 
 #if defined(__AVX512VNNI__) && defined(__AVX512BW__)
-// Unsigned bytes by signed bytes: x is shifted by 128, which the sum of the weights takes off again.
-typedef uint8_t activation;
 typedef __m512i vector;
-enum { SHIFT = 128, VECTORS = 1, ROWS = 12 };
+enum { VECTORS = 1, ROWS = 12, MOST = 127 };
 static const char path[] = "AVX-512 VNNI";
 static inline vector load(const int8_t *w) { return _mm512_loadu_si512(w); }
 static inline vector spread(const activation *x) { int32_t v; memcpy(&v, x, 4); return _mm512_set1_epi32(v); }
 static inline vector dot(vector sum, vector x, vector w) { return _mm512_dpbusd_epi32(sum, x, w); }
 static inline vector zero(void) { return _mm512_setzero_si512(); }
 #elif defined(__AVXVNNI__)
-typedef uint8_t activation;
 typedef __m256i vector;
-enum { SHIFT = 128, VECTORS = 2, ROWS = 5 };
+enum { VECTORS = 2, ROWS = 5, MOST = 127 };
 static const char path[] = "AVX-VNNI";
 static inline vector load(const int8_t *w) { return _mm256_loadu_si256((const __m256i *)w); }
 static inline vector spread(const activation *x) { int32_t v; memcpy(&v, x, 4); return _mm256_set1_epi32(v); }
 static inline vector dot(vector sum, vector x, vector w) { return _mm256_dpbusd_avx_epi32(sum, x, w); }
 static inline vector zero(void) { return _mm256_setzero_si256(); }
 #else
-// Unsigned by signed bytes again, as |x| by w with the sign of x: two products of at most 127 x 127 fit into 16 bits.
-typedef int8_t activation;
+// Two products of bytes are added in 16 bits here, so weights have 7: 2 x 255 x 63 fits, and their signs cost nothing.
 typedef __m256i vector;
-enum { SHIFT = 0, VECTORS = 2, ROWS = 5 };
+enum { VECTORS = 2, ROWS = 3, MOST = 63 };  // more rows, and gcc 12 puts sums on the stack
 static const char path[] = "AVX2";
 static inline vector load(const int8_t *w) { return _mm256_loadu_si256((const __m256i *)w); }
 static inline vector spread(const activation *x) { int32_t v; memcpy(&v, x, 4); return _mm256_set1_epi32(v); }
 static inline vector dot(vector sum, vector x, vector w) {
-    __m256i pairs = _mm256_maddubs_epi16(_mm256_abs_epi8(x), _mm256_sign_epi8(w, x));
-    return _mm256_add_epi32(sum, _mm256_madd_epi16(pairs, _mm256_set1_epi16(1)));
+    return _mm256_add_epi32(sum, _mm256_madd_epi16(_mm256_maddubs_epi16(x, w), _mm256_set1_epi16(1)));
 }
 static inline vector zero(void) { return _mm256_setzero_si256(); }
 #endif
@@ -65,9 +62,9 @@ void int8_pack(const float *w, int64_t outputs, int64_t inputs, int8_t *packed, 
         float most = 0;
         int32_t sum = 0;
         for (int64_t i = 0; i < inputs; i++) most = fmaxf(most, fabsf(row[i]));
-        scales[o] = most / 127;
+        scales[o] = most / MOST;
         for (int64_t i = 0; i < inputs; i++) {
-            int8_t q = most > 0 ? (int8_t)lrintf(row[i] / most * 127) : 0;
+            int8_t q = most > 0 ? (int8_t)lrintf(row[i] / most * MOST) : 0;
             block[i / GROUP * BLOCK * GROUP + i % GROUP] = q;
             sum += q;
         }

@@ -39,10 +39,22 @@ def test_onednn_equals_the_plain_product(shape: tuple[int, int, int], biased: bo
     torch.testing.assert_close(found, expected, rtol=0, atol=1e-5 * float(expected.abs().max()))
 
 
-def by_hand(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
-    """What `int8.c` computes, in double precision: both sides rounded to 127 steps of their row's largest value."""
+@pytest.fixture(params=["", " -mno-avx512f -mno-avxvnni"], ids=["this processor's", "AVX2"])
+def steps(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
+    """Steps to which weights are rounded, with the instructions that this processor has and with fewer."""
+    if request.param:
+        monkeypatch.setenv("CC", "cc" + request.param)
+    native.load.cache_clear()
+    if not int8.available():
+        pytest.skip("AVX2 and a C compiler")
+    yield 63 if int8.path() == "AVX2" else 127
+    native.load.cache_clear()
+
+
+def by_hand(x: Tensor, weight: Tensor, bias: Tensor | None, steps: int) -> Tensor:
+    """What `int8.c` computes, in double precision: both sides rounded to steps of their row's largest value."""
     (a, a_scale), (b, b_scale) = (
-        (torch.round(t * (127 / m)), m / 127) for t, m in ((x, most(x)), (weight, most(weight)))
+        (torch.round(t * (n / m)), m / n) for t, m, n in ((x, most(x), 127), (weight, most(weight), steps))
     )
     y = (a.double() @ b.double().T) * (a_scale.double() * b_scale.double().T)
     return (y if bias is None else y + bias).float()
@@ -52,18 +64,25 @@ def most(x: Tensor) -> Tensor:
     return x.abs().amax(1, keepdim=True)
 
 
-@needs_int8
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("biased", [True, False])
-def test_int8_is_exact_in_integers_and_close_to_float(shape: tuple[int, int, int], biased: bool) -> None:
+def test_int8_is_exact_in_integers_and_close_to_float(shape: tuple[int, int, int], biased: bool, steps: int) -> None:
     x, weight, bias = example(*shape)
     given = bias if biased else None
     found = int8.Int8(weight, given)(x)
     plain = F.linear(x, weight, given)
     # A value half-way between two steps may be rounded either way.
-    one_step = float((most(x) / 127 * most(weight).T / 127 * 127).max())
-    torch.testing.assert_close(found, by_hand(x, weight, given), rtol=0, atol=1.01 * one_step)
+    one_step = float((most(x) / 127 * most(weight).T / steps * 127).max())
+    torch.testing.assert_close(found, by_hand(x, weight, given, steps), rtol=0, atol=1.01 * one_step)
     assert float((found - plain).norm() / plain.norm()) < 0.02
+
+
+@pytest.mark.usefixtures("steps")
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_the_largest_of_all_sums_is_exact(sign: float) -> None:
+    """Nothing overflows where every input and every weight has its largest value."""
+    found = int8.Int8(torch.full((37, 1024), sign), None)(torch.ones(2, 1024))
+    torch.testing.assert_close(found, torch.full((2, 37), sign * 1024), rtol=1e-6, atol=0)
 
 
 @needs_int8
