@@ -25,24 +25,34 @@ void float32_pack(const float *w, int64_t outputs, int64_t inputs, float *packed
         for (int64_t i = 0; i < inputs; i++) packed[(o / BLOCK * inputs + i) * BLOCK + o % BLOCK] = w[o * inputs + i];
 }
 
-// Up to ROWS rows by one block of outputs. `rows` is a constant wherever this is inlined.
+// Few rows leave sums waiting for each other, so they meet several blocks at a time: up to 12 vectors of sums, and 8 of
+// weights.
+#define SEVERAL(rows) (12 / ((rows) * VECTORS))
+#define TOGETHER(rows) (SEVERAL(rows) < 1 ? 1 : SEVERAL(rows) * VECTORS > 8 ? 8 / VECTORS : SEVERAL(rows))
+enum { MOST_SUMS = 12 };
+
+// Up to ROWS rows by one block of outputs, or by several. `rows` and `blocks` are constants wherever this is inlined.
 static inline __attribute__((always_inline)) void tile(
-    int rows, const float *x, const float *w, int64_t inputs, float sums[][BLOCK]) {
-    floats sum[ROWS][VECTORS];
-    for (int r = 0; r < rows; r++)
+    int rows, int blocks, const float *x, const float *w, int64_t inputs, float sums[][BLOCK]) {
+    floats sum[MOST_SUMS][VECTORS];
+    for (int r = 0; r < rows * blocks; r++)
         for (int v = 0; v < VECTORS; v++) sum[r][v] = (floats){0};
-    for (int64_t i = 0; i < inputs; i++, w += BLOCK) {
-        floats weights[VECTORS];
-        for (int v = 0; v < VECTORS; v++) weights[v] = load_floats(w + v * LANES);
-        for (int r = 0; r < rows; r++)
-            for (int v = 0; v < VECTORS; v++) sum[r][v] += weights[v] * x[r * inputs + i];
-    }
-    for (int r = 0; r < rows; r++) memcpy(sums[r], sum[r], sizeof sums[r]);
+    for (int64_t i = 0; i < inputs; i++, w += BLOCK)
+        for (int b = 0; b < blocks; b++) {
+            floats weights[VECTORS];
+            for (int v = 0; v < VECTORS; v++) weights[v] = load_floats(w + b * inputs * BLOCK + v * LANES);
+            for (int r = 0; r < rows; r++)
+                for (int v = 0; v < VECTORS; v++) sum[r * blocks + b][v] += weights[v] * x[r * inputs + i];
+        }
+    for (int r = 0; r < rows * blocks; r++) memcpy(sums[r], sum[r], sizeof sums[r]);
 }
 
-static void tiles(int rows, const float *x, const float *w, int64_t inputs, float sums[][BLOCK]) {
+static void tiles(int rows, int blocks, const float *x, const float *w, int64_t inputs, float sums[][BLOCK]) {
     switch (rows) {
-#define CASE(n) case n: tile(n <= ROWS ? n : ROWS, x, w, inputs, sums); break;
+#define CASE(n) case n: \
+        if (blocks > 1) tile(n <= ROWS ? n : ROWS, TOGETHER(n), x, w, inputs, sums); \
+        else tile(n <= ROWS ? n : ROWS, 1, x, w, inputs, sums); \
+        break;
         CASE(1) CASE(2) CASE(3) CASE(4) CASE(5) CASE(6) CASE(7) CASE(8) CASE(9) CASE(10) CASE(11) CASE(12)
 #undef CASE
     }
@@ -50,16 +60,19 @@ static void tiles(int rows, const float *x, const float *w, int64_t inputs, floa
 
 void float32_linear(const affine *map, const float *x, int64_t rows, float *y) {
     int64_t inputs = map->inputs, outputs = map->outputs;
-    for (int64_t first = 0; first < outputs; first += BLOCK) {
+    for (int64_t first = 0, blocks; first < outputs; first += blocks * BLOCK) {
         const float *w = (const float *)map->weights + first * inputs;
-        int64_t width = outputs - first < BLOCK ? outputs - first : BLOCK;
+        blocks = rows < ROWS ? TOGETHER(rows) : 1;
+        if (first + blocks * BLOCK > outputs) blocks = 1;
+        int64_t width = outputs - first < blocks * BLOCK ? outputs - first : blocks * BLOCK;
         for (int64_t r = 0; r < rows; r += ROWS) {
             int here = rows - r < ROWS ? (int)(rows - r) : ROWS;
-            float sums[ROWS][BLOCK];
-            tiles(here, x + r * inputs, w, inputs, sums);
+            float sums[MOST_SUMS][BLOCK];
+            tiles(here, blocks, x + r * inputs, w, inputs, sums);
             for (int i = 0; i < here; i++) {
                 float *out = y + (r + i) * outputs + first;
-                for (int64_t o = 0; o < width; o++) out[o] = map->bias ? sums[i][o] + map->bias[first + o] : sums[i][o];
+                const float *sum = sums[i * blocks];
+                for (int64_t o = 0; o < width; o++) out[o] = map->bias ? sum[o] + map->bias[first + o] : sum[o];
             }
         }
     }
