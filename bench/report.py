@@ -75,10 +75,11 @@ class Report:
         """What the machine could do, measured between the turns."""
         if not rounds:
             return
-        products, memory = (sorted(r[key] for r in rounds) for key in ("gflops", "gigabytes"))
+        products, library, memory = (sorted(r[key] for r in rounds) for key in ("gflops", "library", "gigabytes"))
         self.say(
             f"Ceilings in the same run ({where}): matrix products {_number(statistics.median(products))} GFLOP/s "
-            f"({_range(products)}), memory read {_number(statistics.median(memory))} GB/s ({_range(memory)})."
+            f"({_range(products)}), by PyTorch alone {_number(statistics.median(library))} ({_range(library)}), memory "
+            f"read {_number(statistics.median(memory))} GB/s ({_range(memory)})."
         )
         self.content["ceilings"] = list(rounds)
 

@@ -94,7 +94,12 @@ def measure(given: argparse.Namespace, folder: Path, report: Report) -> None:
                 found.begin(workers, name, lambda name=name, module=module, needs=needs: Worker.start(
                     name, interpreter(given, needs), module, job, environment=environment))  # fmt: skip
         limit = Worker.start(
-            "ceilings", sys.executable, "ceiling", {**job, "rows": given.batch_tokens}, environment=environment
+            "ceilings",
+            sys.executable,
+            "ceiling",
+            {**job, "rows": given.batch_tokens},
+            environment=environment,
+            source=ROOT / "src",
         )
         try:
             updates = _updates_of_a_turn(given, workers[0])
