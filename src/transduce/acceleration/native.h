@@ -14,6 +14,7 @@ enum { LANES = 4 };
 typedef float floats __attribute__((vector_size(LANES * 4)));
 typedef int32_t whole __attribute__((vector_size(LANES * 4)));
 
+enum { COLUMNS = 2 * LANES };  // of a product that are made together
 static inline floats load_floats(const float *x) { floats v; memcpy(&v, x, sizeof v); return v; }
 static inline void store_floats(float *x, floats v) { memcpy(x, &v, sizeof v); }
 static inline float sum_of(floats v) { float s = 0; for (int i = 0; i < LANES; i++) s += v[i]; return s; }
@@ -65,3 +66,7 @@ void int8_linear(
     const float *x, int64_t rows, int64_t inputs, const int8_t *packed, const float *scales, const int32_t *shifts,
     const float *bias, int64_t outputs, float *y, void *work, float *row_scales);
 void float32_linear(const affine *map, const float *x, int64_t rows, float *y);
+void float32_product(
+    const float *a, int64_t a_down, int64_t a_along, const float *b, int64_t b_down, int64_t b_along, const float *bias,
+    float *c, int64_t c_down, int64_t first, int64_t last, int64_t inner, int64_t columns,
+    int64_t room);

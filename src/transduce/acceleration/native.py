@@ -19,7 +19,7 @@ from pathlib import Path
 
 _SOURCES = tuple(
     Path(__file__).with_name(f"{name}.c")
-    for name in ("int8", "float32", "products", "cross_entropy", "choice", "transformer")
+    for name in ("int8", "float32", "products", "attention", "cross_entropy", "choice", "transformer")
 )
 _HEADER = Path(__file__).with_name("native.h")
 _FLAGS = ("-O3", "-march=native", "-fno-math-errno", "-fno-trapping-math", "-shared", "-fPIC")
@@ -88,7 +88,9 @@ def _declared(library: ctypes.CDLL) -> ctypes.CDLL:
         "float32_weight_floats": (whole, [whole, whole]),
         "float32_pack": (None, [pointer, whole, whole, pointer]),
         "float32_linear": (None, [pointer, pointer, whole, pointer]),
-        "float32_product": (None, [*[pointer, whole, whole] * 2, pointer, pointer, *[whole] * 4]),
+        "float32_product": (None, [*[pointer, whole, whole] * 2, pointer, pointer, *[whole] * 6]),
+        "attention_forward": (ctypes.c_int, [pointer, whole, whole]),
+        "attention_backward": (ctypes.c_int, [pointer, whole, whole]),
         "cross_entropy_rows": (None, [pointer, whole, whole, pointer, whole, ctypes.c_double, pointer]),
         "log_softmax_rows": (None, [pointer, whole, whole]),
         "best_of_rows": (None, [pointer, whole, whole, whole, pointer, pointer]),

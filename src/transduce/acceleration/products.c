@@ -9,8 +9,7 @@ enum { ROWS = 14 };  // 28 sums, 2 vectors of B and a number of A in 32 register
 enum { ROWS = 6 };   // 12 sums in 16 registers
 #endif
 enum {
-    VECTORS = 2,
-    COLUMNS = VECTORS * LANES,
+    VECTORS = COLUMNS / LANES,
     DEPTH = 256,          // of a panel of B: it stays in the first cache
     BLOCK = ROWS * 36,    // rows of A that a panel meets in turn: DEPTH of each stay in the second cache
 };
@@ -48,16 +47,21 @@ static void pack(const float *b, int64_t down, int64_t along, int64_t depth, int
     if (width < COLUMNS) memset(panel, 0, depth * COLUMNS * sizeof(float));
     if (along == 1 && width == COLUMNS)
         for (int64_t p = 0; p < depth; p++) memcpy(panel + p * COLUMNS, b + p * down, COLUMNS * sizeof(float));
-    else
+    else if (along == 1)
         for (int64_t p = 0; p < depth; p++)
-            for (int64_t j = 0; j < width; j++) panel[p * COLUMNS + j] = b[p * down + j * along];
+            for (int64_t j = 0; j < width; j++) panel[p * COLUMNS + j] = b[p * down + j];
+    else
+        for (int64_t j = 0; j < width; j++)
+            for (int64_t p = 0; p < depth; p++) panel[p * COLUMNS + j] = b[p * down + j * along];
 }
 
-// Rows `first` to `last` of C [., columns], whose rows lie one after another. A is [., inner] and B is [inner, columns];
-// A(i, p) is at a[i * a_down + p * a_along], and B alike. `bias`, a number for each column, may be NULL.
+// Rows `first` to `last` of C [., columns], each `c_down` after the one before. A is [., inner] and B is [inner, columns];
+// A(i, p) is at a[i * a_down + p * a_along], and B alike. `bias`, a number for each column, may be NULL. Each row of C may
+// be written up to `room`.
 void float32_product(
     const float *a, int64_t a_down, int64_t a_along, const float *b, int64_t b_down, int64_t b_along, const float *bias,
-    float *c, int64_t first, int64_t last, int64_t inner, int64_t columns) {
+    float *c, int64_t c_down, int64_t first, int64_t last, int64_t inner, int64_t columns,
+    int64_t room) {
     float panel[DEPTH * COLUMNS] __attribute__((aligned(64))), edge[ROWS * COLUMNS], start[COLUMNS];
     for (int64_t block = first; block < last; block += BLOCK)
         for (int64_t p = 0; p < inner || p == 0; p += DEPTH)
@@ -69,15 +73,15 @@ void float32_product(
                 for (int64_t i = block; i < last && i < block + BLOCK; i += ROWS) {
                     int rows = last - i < ROWS ? (int)(last - i) : ROWS;
                     if (block + BLOCK - i < rows) rows = (int)(block + BLOCK - i);
-                    float *out = c + i * columns + j;
+                    float *out = c + i * c_down + j;
                     const float *from = a + i * a_down + p * a_along;
-                    if (width == COLUMNS) {
-                        tiles(rows, from, a_down, a_along, panel, depth, out, columns, p ? out : start, p ? columns : 0);
+                    if (j + COLUMNS <= room) {
+                        tiles(rows, from, a_down, a_along, panel, depth, out, c_down, p ? out : start, p ? c_down : 0);
                         continue;
                     }
-                    for (int r = 0; p && r < rows; r++) memcpy(edge + r * COLUMNS, out + r * columns, width * sizeof(float));
+                    for (int r = 0; p && r < rows; r++) memcpy(edge + r * COLUMNS, out + r * c_down, width * sizeof(float));
                     tiles(rows, from, a_down, a_along, panel, depth, edge, COLUMNS, p ? edge : start, p ? COLUMNS : 0);
-                    for (int r = 0; r < rows; r++) memcpy(out + r * columns, edge + r * COLUMNS, width * sizeof(float));
+                    for (int r = 0; r < rows; r++) memcpy(out + r * c_down, edge + r * COLUMNS, width * sizeof(float));
                 }
             }
 }

@@ -92,10 +92,11 @@ def product(
     c = torch.empty(rows, columns)
     operands = (
         a.data_ptr(), *a.stride(), b.data_ptr(), *b.stride(), None if bias is None else bias.data_ptr(), c.data_ptr(),
+        columns,
     )  # fmt: skip
 
     def part(first: int, last: int) -> int:
-        library.float32_product(*operands, first, last, inner, columns)
+        library.float32_product(*operands, first, last, inner, columns, columns)
         return 0
 
     threads = max(1, min(torch.get_num_threads(), rows * inner * columns // _OF_A_THREAD, rows))

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 
-import torch.nn.functional as F
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
+from transduce.acceleration.attention import fused_attention
 from transduce.acceleration.linear import linear
 from transduce.errors import ConfigError
 from transduce.layers.dropout import dropout
@@ -108,7 +108,7 @@ class MultiHeadAttention(nn.Module):
         if recording():
             heads = self._explicit(q, k, v, causal_mask(q.shape[-2], q.device) if causal else mask, rate)
         else:
-            heads = F.scaled_dot_product_attention(q, k, v, mask, dropout_p=rate, is_causal=causal)
+            heads = fused_attention(q, k, v, mask, causal=causal, dropout=rate)
         return tap(f"{self.name}.output", self.W_o(heads.transpose(1, 2).flatten(2)))
 
     def _explicit(
