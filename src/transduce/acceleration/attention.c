@@ -76,60 +76,54 @@ static inline float greatest_score(const float *row, const float *hidden, int64_
     return greatest_of((float *)&top, LANES);
 }
 
-// Sentences `first` to `last`. Returns 1 where memory is short.
-int attention_forward(const attention *a, int64_t first, int64_t last) {
+static void forward(const attention *a, const work *w, int64_t b, int64_t h, float scale) {
+    product_of_keys(a, w, &a->q, &a->k, b, h, a->d_k, w->p);
+    for (int64_t i = 0; i < a->queries; i++) {
+        float *row = w->p + i * w->width, most = greatest_score(row, hidden_from(a, w, i), w->width, scale);
+        float sum = exponentials(row, hidden_from(a, w, i), w->width, scale, most == -INFINITY ? 0 : most);
+        float share = sum == 0 ? 0 : 1 / sum;
+        for (int64_t j = 0; j < w->width; j++) row[j] *= share;
+        a->log_sums[(b * a->heads + h) * a->queries + i] = sum == 0 ? INFINITY : most + logf(sum);
+    }
+    float32_product(
+        w->p, w->width, 1, of_head(&a->v, b, h), a->v.place, 1, NULL, of_head(&a->out, b, h), a->out.place, 0, a->queries,
+        a->keys, a->d_v, a->d_v);
+}
+
+static void backward(const attention *a, const work *w, int64_t b, int64_t h, float scale) {
+    product_of_keys(a, w, &a->q, &a->k, b, h, a->d_k, w->p);
+    product_of_keys(a, w, &a->d_out, &a->v, b, h, a->d_v, w->d);
+    for (int64_t i = 0; i < a->queries; i++) {
+        float *p = w->p + i * w->width, *d = w->d + i * w->width;
+        exponentials(p, hidden_from(a, w, i), w->width, scale, a->log_sums[(b * a->heads + h) * a->queries + i]);
+        floats sums = {0};
+        for (int64_t j = 0; j < w->width; j += LANES) sums += load_floats(p + j) * load_floats(d + j);
+        float mean = sum_of(sums);
+        for (int64_t j = 0; j < w->width; j++) d[j] = scale * p[j] * (d[j] - mean);
+    }
+    float32_product(  // P^T dO
+        w->p, 1, w->width, of_head(&a->d_out, b, h), a->d_out.place, 1, NULL, of_head(&a->d_values, b, h),
+        a->d_values.place, 0, a->keys, a->queries, a->d_v, a->d_v);
+    float32_product(
+        w->d, w->width, 1, of_head(&a->k, b, h), a->k.place, 1, NULL, of_head(&a->d_q, b, h), a->d_q.place, 0, a->queries,
+        a->keys, a->d_k, a->d_k);
+    float32_product(
+        w->d, 1, w->width, of_head(&a->q, b, h), a->q.place, 1, NULL, of_head(&a->d_keys, b, h), a->d_keys.place, 0, a->keys,
+        a->queries, a->d_k, a->d_k);
+}
+
+// Every head of the sentences `first` to `last`. Returns 1 where memory is short.
+static int each_head(
+    const attention *a, int64_t first, int64_t last, void (*of)(const attention *, const work *, int64_t, int64_t, float)) {
     work w = make_room(a);
-    float scale = 1 / sqrtf((float)a->d_k);
     if (!w.p) return 1;
     for (int64_t b = first; b < last; b++) {
         hide(a, &w, b);
-        for (int64_t h = 0; h < a->heads; h++) {
-            product_of_keys(a, &w, &a->q, &a->k, b, h, a->d_k, w.p);
-            for (int64_t i = 0; i < a->queries; i++) {
-                float *row = w.p + i * w.width, most = greatest_score(row, hidden_from(a, &w, i), w.width, scale);
-                float sum = exponentials(row, hidden_from(a, &w, i), w.width, scale, most == -INFINITY ? 0 : most);
-                float share = sum == 0 ? 0 : 1 / sum;
-                for (int64_t j = 0; j < w.width; j++) row[j] *= share;
-                a->log_sums[(b * a->heads + h) * a->queries + i] = sum == 0 ? INFINITY : most + logf(sum);
-            }
-            float32_product(
-                w.p, w.width, 1, of_head(&a->v, b, h), a->v.place, 1, NULL, of_head(&a->out, b, h), a->out.place, 0,
-                a->queries, a->keys, a->d_v, a->d_v);
-        }
+        for (int64_t h = 0; h < a->heads; h++) of(a, &w, b, h, 1 / sqrtf((float)a->d_k));
     }
     free(w.p);
     return 0;
 }
 
-int attention_backward(const attention *a, int64_t first, int64_t last) {
-    work w = make_room(a);
-    float scale = 1 / sqrtf((float)a->d_k);
-    if (!w.p) return 1;
-    for (int64_t b = first; b < last; b++) {
-        hide(a, &w, b);
-        for (int64_t h = 0; h < a->heads; h++) {
-            product_of_keys(a, &w, &a->q, &a->k, b, h, a->d_k, w.p);
-            product_of_keys(a, &w, &a->d_out, &a->v, b, h, a->d_v, w.d);
-            for (int64_t i = 0; i < a->queries; i++) {
-                float *p = w.p + i * w.width, *d = w.d + i * w.width;
-                exponentials(
-                    p, hidden_from(a, &w, i), w.width, scale, a->log_sums[(b * a->heads + h) * a->queries + i]);
-                floats sums = {0};
-                for (int64_t j = 0; j < w.width; j += LANES) sums += load_floats(p + j) * load_floats(d + j);
-                float mean = sum_of(sums);
-                for (int64_t j = 0; j < w.width; j++) d[j] = scale * p[j] * (d[j] - mean);
-            }
-            float32_product(  // P^T dO
-                w.p, 1, w.width, of_head(&a->d_out, b, h), a->d_out.place, 1, NULL, of_head(&a->d_values, b, h),
-                a->d_values.place, 0, a->keys, a->queries, a->d_v, a->d_v);
-            float32_product(
-                w.d, w.width, 1, of_head(&a->k, b, h), a->k.place, 1, NULL, of_head(&a->d_q, b, h), a->d_q.place, 0,
-                a->queries, a->keys, a->d_k, a->d_k);
-            float32_product(
-                w.d, 1, w.width, of_head(&a->q, b, h), a->q.place, 1, NULL, of_head(&a->d_keys, b, h), a->d_keys.place, 0,
-                a->keys, a->queries, a->d_k, a->d_k);
-        }
-    }
-    free(w.p);
-    return 0;
-}
+int attention_forward(const attention *a, int64_t first, int64_t last) { return each_head(a, first, last, forward); }
+int attention_backward(const attention *a, int64_t first, int64_t last) { return each_head(a, first, last, backward); }
