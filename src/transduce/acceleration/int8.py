@@ -3,8 +3,8 @@ more.
 
 A weight has a scale for each output; each row of the input has its own, so that a sentence's result does not depend on
 what shares its batch (PyTorch's dynamic quantisation has one scale for a whole batch). Gain over `F.linear` in float32,
-one thread, 256 to 10,000: with AVX2 5 times for 4 rows and 2.8 for 64, with AVX-512 VNNI 9.8 and 6.6. A product is off by
-about 1 %, and by 1.6 % with AVX2, which has 7 bits for a weight. The plain twin is `F.linear`.
+one thread, 256 to 10,000: with AVX2 5 times for 4 rows and 2.8 for 64, with AVX-512 VNNI 9.8 and 6.6. A product is off
+by about 1 %, and by 1.6 % with AVX2, which has 7 bits for a weight. The plain twin is `F.linear`.
 """
 
 from __future__ import annotations
