@@ -57,7 +57,7 @@ def native_products(compute: Compute) -> Iterator[None]:
 @cache
 def _slow_in_pytorch() -> bool:
     try:
-        lines = Path("/proc/cpuinfo").read_text(errors="replace").split("\n")
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").split("\n")
     except OSError:
         return False
     makers = {line.partition(":")[2].strip() for line in lines if line.startswith("vendor_id")}
