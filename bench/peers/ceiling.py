@@ -13,15 +13,15 @@ from torch import Tensor
 
 from bench.peers.protocol import Json, Link, run
 from transduce.acceleration.products import native_products
-from transduce.devices import Compute
+from transduce.devices import ComputeConfig, resolve
 
 READ_BYTES = 1 << 28
 """More than any cache holds."""
 
 
 def serve(job: Json, link: Link) -> None:
-    torch.set_num_threads(job["threads"])
     device = job["device"]
+    compute = resolve(ComputeConfig(device=device, precision=job["precision"], threads=job["threads"]))
     dtype = torch.bfloat16 if job["precision"] == "bf16" else torch.float32
     sizes, rows = job["sizes"], job["rows"]
     d, ff, layers = sizes["d_model"], sizes["d_ff"], sizes["encoder_layers"] + sizes["decoder_layers"]
@@ -36,11 +36,7 @@ def serve(job: Json, link: Link) -> None:
     link.write(ready=True, version=torch.__version__, torch=torch.__version__)
     for request in link.requests():
         library = _gflops(tensors, work, request["seconds"] / 3, device)
-        with native_products(
-            Compute(
-                torch.device(device), "bf16" if job["precision"] == "bf16" else "fp32", job["threads"], job["threads"]
-            )
-        ):
+        with native_products(compute):
             ours = _gflops(tensors, work, request["seconds"] / 3, device)
         begun, times = _clock(device), 0
         while not times or _clock(device) - begun < request["seconds"] / 3:

@@ -68,11 +68,7 @@ static inline float exponentials(float *row, const float *hidden, int64_t width,
 
 static inline float greatest_score(const float *row, const float *hidden, int64_t width, float scale) {
     floats top = (floats){0} - INFINITY;
-    for (int64_t j = 0; j < width; j += LANES) {
-        floats v = load_floats(row + j) * scale + load_floats(hidden + j);
-        whole more = v > top;
-        top = (floats)(((whole)v & more) | ((whole)top & ~more));
-    }
+    for (int64_t j = 0; j < width; j += LANES) top = greater(load_floats(row + j) * scale + load_floats(hidden + j), top);
     return greatest_of((float *)&top, LANES);
 }
 

@@ -8,6 +8,7 @@ with AVX-512 and 1.3 with AVX2. The plain twin is `F.scaled_dot_product_attentio
 from __future__ import annotations
 
 import ctypes
+from functools import partial
 from typing import Any
 
 import torch
@@ -16,7 +17,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from transduce.acceleration import native
-from transduce.acceleration.threads import in_parts
+from transduce.acceleration.side_by_side import in_even_parts
 
 _MOST = 256 * 256
 """Queries times keys up to which it is faster: a head's table must stay in the second cache."""
@@ -113,7 +114,4 @@ def _run(
     )  # fmt: skip
     run = getattr(native.load(), name)
     work = batch * heads * queries * k.shape[2] * d_k
-    threads = max(1, min(torch.get_num_threads(), work // _OF_A_THREAD, batch))
-    in_parts(
-        lambda first, last: run(ctypes.addressof(task), first, last), [batch * i // threads for i in range(threads + 1)]
-    )
+    in_even_parts(partial(run, ctypes.addressof(task)), batch, min(batch, work // _OF_A_THREAD))

@@ -16,8 +16,8 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from transduce.acceleration.structures import Arranged, Form, StackParts, threads_for
-from transduce.acceleration.threads import in_parts
+from transduce.acceleration.side_by_side import in_even_parts
+from transduce.acceleration.structures import ROWS_OF_A_THREAD, Arranged, Form, StackParts
 
 KeyValue = tuple[Float[Tensor, "b h s k"], Float[Tensor, "b h s v"]]
 """Views of one product [b s hk+hv]: what a source position has of all heads lies together."""
@@ -119,6 +119,5 @@ class NativeDecoder:
         def part(first: int, last: int) -> int:
             return arranged.library.decoder_step(*at, first, last, logits.data_ptr())
 
-        threads = threads_for(rows)
-        in_parts(part, [rows * i // threads for i in range(threads + 1)])
+        in_even_parts(part, rows, rows // ROWS_OF_A_THREAD)
         return logits, NativeState(room, state.sentences, slots)

@@ -12,8 +12,8 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from transduce.acceleration.structures import Arranged, Form, StackParts, threads_for
-from transduce.acceleration.threads import in_parts
+from transduce.acceleration.side_by_side import in_parts, threads_worth
+from transduce.acceleration.structures import ROWS_OF_A_THREAD, Arranged, Form, StackParts
 
 
 class _Text(ctypes.Structure):
@@ -45,7 +45,7 @@ class NativeEncoder:
         def part(first: int, last: int) -> int:
             return arranged.library.encoder_run(*at, first, last, states.data_ptr())
 
-        threads = threads_for(rows)
+        threads = threads_worth(rows // ROWS_OF_A_THREAD)
         # Cut where a sentence ends.
         cuts = {int(ends[(ends >= rows * i // threads).nonzero()[0, 0]]) for i in range(1, threads)} if rows else set()
         in_parts(part, sorted({0, rows} | cuts) if rows else [0, 0])

@@ -19,16 +19,17 @@ static inline floats load_floats(const float *x) { floats v; memcpy(&v, x, sizeo
 static inline void store_floats(float *x, floats v) { memcpy(x, &v, sizeof v); }
 static inline float sum_of(floats v) { float s = 0; for (int i = 0; i < LANES; i++) s += v[i]; return s; }
 
+static inline floats greater(floats x, floats y) {
+    whole first = x > y;  // not so where x is not a number
+    return (floats)(((whole)x & first) | ((whole)y & ~first));
+}
+
 // The greatest of `size` numbers, those that are none aside.
 static inline float greatest_of(const float *x, int64_t size) {
     int64_t even = size - size % LANES;
     float most = -INFINITY;
     floats top = (floats){0} - INFINITY;
-    for (int64_t i = 0; i < even; i += LANES) {
-        floats v = load_floats(x + i);
-        whole more = v > top;
-        top = (floats)(((whole)v & more) | ((whole)top & ~more));
-    }
+    for (int64_t i = 0; i < even; i += LANES) top = greater(load_floats(x + i), top);
     for (int l = 0; l < LANES; l++) most = top[l] > most ? top[l] : most;
     for (int64_t i = even; i < size; i++) most = x[i] > most ? x[i] : most;
     return most;

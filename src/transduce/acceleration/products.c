@@ -11,7 +11,7 @@ enum { ROWS = 6 };   // 12 sums in 16 registers
 enum {
     VECTORS = COLUMNS / LANES,
     DEPTH = 256,          // of a panel of B: it stays in the first cache
-    BLOCK = ROWS * 36,    // rows of A that a panel meets in turn: DEPTH of each stay in the second cache
+    BLOCK = ROWS * 36,    // rows of A, whole tiles, that a panel meets in turn: DEPTH of each stay in the second cache
 };
 
 // Up to ROWS rows by a panel. `rows` is a constant wherever this is inlined.
@@ -72,7 +72,6 @@ void float32_product(
                 if (bias) memcpy(start, bias + j, width * sizeof(float));
                 for (int64_t i = block; i < last && i < block + BLOCK; i += ROWS) {
                     int rows = last - i < ROWS ? (int)(last - i) : ROWS;
-                    if (block + BLOCK - i < rows) rows = (int)(block + BLOCK - i);
                     float *out = c + i * c_down + j;
                     const float *from = a + i * a_down + p * a_along;
                     if (j + COLUMNS <= room) {

@@ -20,7 +20,7 @@ from torch import Tensor
 from torch.library import Library
 
 from transduce.acceleration import native
-from transduce.acceleration.threads import in_parts
+from transduce.acceleration.side_by_side import in_even_parts
 from transduce.devices import Compute
 
 _FEWEST = 300_000
@@ -95,10 +95,8 @@ def product(
         columns,
     )  # fmt: skip
 
-    def part(first: int, last: int) -> int:
+    def part(first: int, last: int) -> None:
         library.float32_product(*operands, first, last, inner, columns, columns)
-        return 0
 
-    threads = max(1, min(torch.get_num_threads(), rows * inner * columns // _OF_A_THREAD, rows))
-    in_parts(part, [rows * i // threads for i in range(threads + 1)])
+    in_even_parts(part, rows, min(rows, rows * inner * columns // _OF_A_THREAD))
     return c

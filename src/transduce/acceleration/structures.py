@@ -16,7 +16,7 @@ from transduce.acceleration.int8 import Int8
 
 Form = Literal["float32", "int8"]
 
-_ROWS_OF_A_THREAD = 16
+ROWS_OF_A_THREAD = 16
 """Fewest for which a thread of their own pays."""
 _NORMS = {"none": 0, "pre": 1, "post": 2}
 _ACTIVATIONS = {"relu": 0, "gelu": 1, "swiglu": 2}
@@ -147,7 +147,3 @@ class Arranged:
         self.library.float32_pack(plain.data_ptr(), outputs, inputs, packed.data_ptr())
         self._kept.append(packed)
         return Affine(packed.data_ptr(), None, None, None if bias is None else self._keep(bias), inputs, outputs)
-
-
-def threads_for(rows: int) -> int:
-    return max(1, min(torch.get_num_threads(), rows // _ROWS_OF_A_THREAD))

@@ -47,11 +47,11 @@ class _ProjectedCrossEntropy(torch.autograd.Function):
         d_hidden, d_projection = torch.zeros_like(hidden), torch.zeros_like(projection)
         for rows in _chunks(hidden, projection):
             h = hidden[rows]
-            table = F.linear(h, projection).float()
-            loss += cross_entropy(table, expected[rows], smoothing)
+            part, p_minus_q = cross_entropy(F.linear(h, projection).float(), expected[rows], smoothing)
+            loss += part
             if any(ctx.needs_input_grad):
-                d_hidden[rows] = table @ projection
-                d_projection += table.T @ h
+                d_hidden[rows] = p_minus_q @ projection
+                d_projection += p_minus_q.T @ h
         ctx.save_for_backward(d_hidden, d_projection)
         return loss
 

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from transduce.acceleration import attention, native, threads
+from transduce.acceleration import attention, native, side_by_side
 from transduce.acceleration.attention import fused_attention
 
 pytestmark = pytest.mark.skipif(native.load() is None, reason="no C compiler")
@@ -61,8 +61,8 @@ def test_threads_take_sentences_and_change_nothing(monkeypatch: pytest.MonkeyPat
     inputs = example(7, 2, 9, 11, 8, 8)
     expected = with_gradients(fused_attention(*inputs, None, causal=False, dropout=0.0), inputs)
     asked: list[int] = []
-    pool = threads._pool
-    monkeypatch.setattr(threads, "_pool", lambda parts: asked.append(parts) or pool(parts))
+    pool = side_by_side._pool
+    monkeypatch.setattr(side_by_side, "_pool", lambda parts: asked.append(parts) or pool(parts))
     monkeypatch.setattr(torch, "get_num_threads", lambda: 3)
     monkeypatch.setattr(attention, "_OF_A_THREAD", 10)
     found = with_gradients(fused_attention(*inputs, None, causal=False, dropout=0.0), inputs)

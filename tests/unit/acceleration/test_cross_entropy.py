@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from transduce.acceleration import cross_entropy, native, threads
+from transduce.acceleration import cross_entropy, native, side_by_side
 from transduce.acceleration.cross_entropy import plain_cross_entropy
 from transduce.text.specials import PAD
 
@@ -28,11 +28,10 @@ def test_native_code_is_built_where_there_is_a_compiler() -> None:
 
 def both(logits: Tensor, expected: Tensor, smoothing: float) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """Loss and gradient of native code, then of PyTorch's operations."""
-    ours, theirs = logits.clone(), logits.clone()
     return (
-        cross_entropy.cross_entropy(ours, expected, smoothing), ours,
-        plain_cross_entropy(theirs, expected, smoothing), theirs,
-    )  # fmt: skip
+        *cross_entropy.cross_entropy(logits.clone(), expected, smoothing),
+        *plain_cross_entropy(logits.clone(), expected, smoothing),
+    )
 
 
 @compiled
@@ -54,8 +53,8 @@ def test_threads_take_rows_and_change_nothing(monkeypatch: pytest.MonkeyPatch) -
     logits, expected = torch.randn(29, 50), torch.randint(0, 50, (29,))
     alone = both(logits, expected, 0.1)
     asked: list[int] = []
-    pool = threads._pool
-    monkeypatch.setattr(threads, "_pool", lambda parts: asked.append(parts) or pool(parts))
+    pool = side_by_side._pool
+    monkeypatch.setattr(side_by_side, "_pool", lambda parts: asked.append(parts) or pool(parts))
     monkeypatch.setattr(torch, "get_num_threads", lambda: 3)
     monkeypatch.setattr(cross_entropy, "_ROWS_OF_A_THREAD", 9)
     assert all(map(torch.equal, both(logits, expected, 0.1), alone)) and asked == [3]

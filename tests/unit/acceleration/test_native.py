@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from transduce.acceleration import choice, int8, native, threads
+from transduce.acceleration import choice, int8, native, side_by_side
 from transduce.acceleration.decoder import NativeState
 from transduce.acceleration.structures import Form
 from transduce.errors import InputError
@@ -84,8 +84,8 @@ def test_threads_take_rows_and_change_nothing(monkeypatch: pytest.MonkeyPatch) -
     expected = logits(transformer, most=67)
     monkeypatch.setattr(torch, "get_num_threads", lambda: 3)
     asked: list[int] = []
-    pool = threads._pool
-    monkeypatch.setattr(threads, "_pool", lambda parts: asked.append(parts) or pool(parts))
+    pool = side_by_side._pool
+    monkeypatch.setattr(side_by_side, "_pool", lambda parts: asked.append(parts) or pool(parts))
     for found, wanted in zip(logits(transformer, most=67), expected, strict=True):
         assert torch.equal(found, wanted)
     assert 3 in asked
