@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from pathlib import Path
 
 import pytest
@@ -76,6 +77,54 @@ def test_case_137_evaluation_equals_sacrebleu_on_the_same_output(
     row = json.loads(cli("evaluate", "--run", copy_run, "--test", given, first, second, "--jsonl").succeeded().out)
     assert [s["value"] for s in row["scores"]][:3] == [score.score for score in expected]
     assert row["decoding"]["beam"] == 4
+
+
+@pytest.mark.parametrize("worse", [True, False])
+def test_another_systems_output_is_compared_with(
+    cli: InProcess, copy_run: Path, given: Path, tmp_path: Path, worse: bool
+) -> None:
+    """Baselines that are surely worse and surely better: the sign, the chance, and whose figure stands where."""
+    texts = [" ".join([*text.split(" "), "or", "so"]) for text in given.read_text(encoding="utf-8").split("\n")[:-1]]
+    reference = write_lines(tmp_path / "reference.txt", texts)
+    other = write_lines(tmp_path / "other.txt", ["nothing of it"] * len(texts) if worse else texts)
+    call = ("evaluate", "--run", copy_run, "--test", given, reference, "--against", other)
+    row = json.loads(cli(*call, "--jsonl").succeeded().out)
+    own = {score["name"]: score["value"] for score in row["scores"]}
+    assert row["against"] == str(other)
+    assert [c["name"] for c in row["comparisons"]] == ["BLEU", "chrF2", "TER"]
+    for found in row["comparisons"]:
+        assert found["system"] == pytest.approx(own[found["name"]])
+        assert found["p_value"] < 0.01
+    bleu = row["comparisons"][0]
+    assert 0 < bleu["system"] < 100 and bleu["baseline"] == pytest.approx(0 if worse else 100, abs=1)
+    lines = [line for line in cli(*call).succeeded().lines if "against" in line]
+    assert [line.split(" ")[0] for line in lines] == ["BLEU", "chrF2", "TER"]
+    difference = bleu["system"] - bleu["baseline"]
+    start = f"BLEU {bleu['system']:.2f} against {bleu['baseline']:.2f}: {difference:+.2f}, p = 0.00"
+    assert lines[0].startswith(start) and "significant at 0.05  (" in lines[0] and "|bs:1000|" in lines[0]
+
+
+def test_what_is_asked_of_scoring_stands_beside_what_the_run_says(
+    cli: InProcess, copy_run: Path, given: Path, tmp_path: Path
+) -> None:
+    run = tmp_path / "run"
+    shutil.copytree(copy_run, run)
+    text = (run / "experiment.toml").read_text(encoding="utf-8")
+    assert "[scoring]\nlowercase = false\ntokenized = false\n" in text
+    text = text.replace("lowercase = false\ntokenized = false", "lowercase = false\ntokenized = true")
+    (run / "experiment.toml").write_text(text, encoding="utf-8")
+    capitals = write_lines(tmp_path / "c.txt", [t.upper() for t in given.read_text(encoding="utf-8").split("\n")[:-1]])
+    found = {}
+    for options in ((), ("--lowercase",), ("--tokenized",), ("--lowercase", "--tokenized")):
+        for folder in (copy_run, run):
+            line = cli("evaluate", "--run", folder, "--test", given, capitals, *options).succeeded().lines[0]
+            found[folder.name, options] = line
+    case = {options: "case:lc" if "--lowercase" in options else "case:mixed" for _, options in found}
+    for (name, options), line in found.items():
+        tokens = "tok:none" if name == "run" or "--tokenized" in options else "tok:13a"
+        assert f"|{case[options]}|" in line and f"|{tokens}|" in line, (name, options, line)
+    bleu = {options: float(line.split(" ")[1]) for (name, options), line in found.items() if name == "run"}
+    assert bleu["--lowercase",] > bleu[()] + 10
 
 
 def test_options_of_the_search(cli: InProcess, copy_run: Path, given: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 import signal
 import socket
 import subprocess
@@ -17,6 +18,7 @@ import pytest
 import torch
 
 from tests.support.command import COMMAND, environment, transduce
+from tests.slow.test_kills import everything
 from tests.support.copy_run import tiny_experiment
 from transduce.experiment import Experiment
 from transduce.experiment.load import to_toml
@@ -160,6 +162,39 @@ def test_case_88_a_lost_process_ends_the_run_with_its_number(tmp_path: Path, num
     with processes(tmp_path, "train", "--resume", run, *more) as (first, second):
         both_end_well(first, second)
     assert RunFolder.open(run).checkpoints()[-1].state()["update"] == last + 2
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_case_73_kills_of_either_process_change_nothing(tmp_path: Path, seed: int) -> None:
+    """Six a run, of the leading process or the other, at any moment after they have met."""
+    rng = random.Random(seed)
+    experiment = tiny_experiment(tmp_path, seed=seed, max_updates=150, save_every=7, validate_every=11)
+    (tmp_path / "e.toml").write_text(to_toml(experiment), encoding="utf-8")
+    (tmp_path / "unbroken").mkdir()
+    with processes(tmp_path, "train", tmp_path / "e.toml", "--run", tmp_path / "unbroken/run") as watched:
+        both_end_well(*watched)
+    run, kills = tmp_path / "killed/run", 0
+    run.parent.mkdir()
+    while not (run / "results.json").exists():
+        begun = (run / "tokenizer.json").exists()
+        arguments = ["--resume", run] if begun else [tmp_path / "e.toml", "--run", run]
+        with processes(tmp_path, "train", *arguments) as watched:
+            if kills == 6:
+                both_end_well(*watched)
+                break
+            for rank in (0, 1):
+                (tmp_path / f"rank-{rank}.jsonl").unlink(missing_ok=True)
+            for rank in (0, 1):
+                wait_for(tmp_path / f"rank-{rank}.jsonl", *watched)
+            time.sleep(rng.uniform(0, 0.3))
+            victim = rng.randrange(2)
+            assert watched[victim].poll() is None, "ended before it could be killed"
+            watched[victim].send_signal(signal.SIGKILL)
+            kills += 1
+            code, err = ended(watched[1 - victim], 30)
+            assert code == 1 and "had to stop" in err, err
+    assert kills == 6
+    assert everything(run) == everything(tmp_path / "unbroken/run")
 
 
 def test_case_88_the_others_end_when_the_first_is_lost(tmp_path: Path) -> None:

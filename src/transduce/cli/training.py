@@ -104,17 +104,16 @@ def evaluate(
     transduce evaluate --run RUN --test test.zh test.en
     """
     from transduce.commands.evaluate import run_evaluate
-    from transduce.evaluation.scores import ScoringConfig
 
     options = {key: value for key, value in (("beam", beam), ("length_penalty", length_penalty)) if value is not None}
-    asked = ScoringConfig(lowercase=lowercase, tokenized=tokenized) if lowercase or tokenized else None
+    scoring = {name: True for name, asked in (("lowercase", lowercase), ("tokenized", tokenized)) if asked}
     run_evaluate(
         test,
         references or [],
         run or [],
         options,
         against=against,
-        scoring=asked,
+        scoring=scoring,
         strict=strict,
         output=output,
         rows=rows,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -30,7 +30,7 @@ def run_evaluate(
     options: dict[str, Any],
     *,
     against: Path | None,
-    scoring: ScoringConfig | None,
+    scoring: Mapping[str, bool],
     strict: bool,
     output: Path | None,
     rows: Path | None,
@@ -54,29 +54,29 @@ def run_evaluate(
     if not references:
         raise ConfigError(f"{source}: expected the files of its references too, behind the other arguments")
     decoding = translator.decoding(**options)
-    scoring = scoring or translator.experiment.scoring
+    settings = translator.experiment.scoring.model_copy(update=scoring)
     targets = [[translator.tokenizers.target.plain(text) for text in lines] for lines in targets]
     for path, lines in zip(references, targets, strict=True):
         _tell_empty(path, lines)
-        _tell_tokenised(str(path), lines, scoring, strict)
-    _tell_tokenised(str(against), baseline or (), scoring, strict)
+        _tell_tokenised(str(path), lines, settings, strict)
+    _tell_tokenised(str(against), baseline or (), settings, strict)
     if cost := translator.cost(sources, targets[0]):
         typer.echo(f"transduce: {cost}", err=True)
     outputs = _translate(translator, sources, options)
     if output is not None:
         write_text(output, "".join(f"{line}\n" for line in outputs))
-    _tell_tokenised("the output", outputs, scoring, strict)
+    _tell_tokenised("the output", outputs, settings, strict)
     language = translator.experiment.target_language
     metrics = translator.task.metrics
     scores = [
-        *score(outputs, targets, language=language, scoring=scoring, metrics=metrics),
+        *score(outputs, targets, language=language, scoring=settings, metrics=metrics),
         exact_match(outputs, targets),
     ]
     if against is not None and baseline is None:
         baseline = _translate(load_translator([against], weights, device, threads), sources, options)
     comparisons = []
     if baseline is not None and metrics:
-        comparisons = compare(outputs, baseline, targets, language=language, scoring=scoring)
+        comparisons = compare(outputs, baseline, targets, language=language, scoring=settings)
     if rows is not None:
         write_text(rows, _side_by_side(sources, targets, outputs, baseline))
     if jsonl:

@@ -171,7 +171,8 @@ def _go(
     validator = Validator(held_out, run.tokenizers, task, experiment, compute)
     trainer = Trainer(model, task, data.store, validator, run, experiment, compute, world, watcher)
     if checkpoint is not None:
-        trainer.resume(checkpoint)
+        if gap := trainer.resume(checkpoint):
+            watcher.noticed(gap)
     elif world.leads:
         trainer.begin()
     if world.leads:

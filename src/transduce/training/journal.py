@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from transduce.errors import ConfigError, RunError, told
+from transduce.run_folder.files import sync
 
 CURVES = ("loss", "bleu", "chrf")
 """The numbers of an event that are drawn."""
@@ -32,21 +33,27 @@ class Journal:
                     self._board.add_scalar(f"{event}/{name}", value, update)
             self._board.flush()
 
-    def size(self) -> int:
-        return self.path.stat().st_size if self.path.exists() else 0
+    def synced(self) -> int:
+        """Have the disk take what was written; its size in bytes. Raises RunError."""
+        if not self.path.exists():
+            return 0
+        with told(self.path):
+            sync(self.path)
+        return self.path.stat().st_size
 
-    def cut(self, size: int) -> None:
-        """Back to the first `size` bytes: to the moment of a checkpoint.
+    def cut(self, size: int) -> int:
+        """Back to the first `size` bytes: to the moment of a checkpoint. Returns how many of them are missing.
 
-        Where a power cut left fewer, back to the last whole line: half a line would spoil the next one.
+        Where some are, back to the last whole line: half a line would spoil the next one.
         Raises RunError where what is left cannot be read: told now, not when training has ended.
         """
         content = self.path.read_bytes()[:size] if self.path.exists() else b""
         whole = content[: content.rfind(b"\n") + 1]
         _events(whole, self.path)
-        if self.size() > len(whole):
+        if self.path.exists() and self.path.stat().st_size > len(whole):
             with self.path.open("r+b") as file:
                 file.truncate(len(whole))
+        return size - len(whole)
 
 
 def _board(folder: Path) -> Any:

@@ -82,15 +82,21 @@ class Trainer:
             self.journal.write("memory", update=0, batch_tokens=self.config.batch_tokens,
                                accumulate=self.config.accumulate)  # fmt: skip
 
-    def resume(self, snapshot: Snapshot) -> None:
-        """Go on from a checkpoint: weights, optimizer, position and journal as they were."""
+    def resume(self, snapshot: Snapshot) -> str:
+        """Go on from a checkpoint: weights, optimizer, position and journal as they were.
+
+        Returns what the user should know: that a part of the journal is missing, or nothing.
+        """
         self.state = TrainingState.from_json(snapshot.state(), str(snapshot.folder))
         load_weights(self.model, snapshot)
         load_optimizer(self.model, self.optimizer, snapshot.tensors("optimizer"), str(snapshot.folder))
-        if self.world.leads:
-            self.journal.cut(self.state.journal_bytes)
-            # The killed process may have saved this one and not got round to it.
-            self._drop_old(snapshot)
+        if not self.world.leads:
+            return ""
+        missing = self.journal.cut(self.state.journal_bytes)
+        # The killed process may have saved this one and not got round to it.
+        self._drop_old(snapshot)
+        gap = f"{self.journal.path}: {missing:,} bytes are missing that were there at the checkpoint"
+        return f"{gap}; training goes on as it would have, and the curve has a gap" if missing else ""
 
     def train(self) -> Interruption:
         """Update until the experiment says stop, or a signal does."""
@@ -238,7 +244,7 @@ class Trainer:
         # The loss of an update says nothing about the weights after it.
         if not all(bool(parameter.isfinite().all()) for parameter in self.model.parameters()):
             raise self._diverged(f"a weight is no longer finite at update {self.state.update}")
-        self.state.journal_bytes = self.journal.size()
+        self.state.journal_bytes = self.journal.synced()
         tensors = {"weights": self._weights(), "optimizer": optimizer_tensors(self.model, self.optimizer)}
         snapshot = self.run.save_checkpoint(self.state.update, tensors, self.state.to_json())
         self.listener.saved(self.state, snapshot)

@@ -24,11 +24,11 @@ def test_a_line_per_event(journal: Journal) -> None:
         {"event": "validation", "update": 1, "text": "水 \u2028 \n"},
     ]
     assert journal.path.read_bytes().count(b"\n") == 2
-    assert journal.size() == len(journal.path.read_bytes())
+    assert journal.synced() == len(journal.path.read_bytes())
 
 
 def test_what_is_not_there_is_empty(journal: Journal) -> None:
-    assert journal.size() == 0
+    assert journal.synced() == 0
     assert read_journal(journal.path) == []
     journal.cut(0)
     assert not journal.path.exists()
@@ -36,7 +36,7 @@ def test_what_is_not_there_is_empty(journal: Journal) -> None:
 
 def test_a_cut_takes_back_what_came_after_it(journal: Journal) -> None:
     journal.write("update", update=1)
-    size = journal.size()
+    size = journal.synced()
     journal.write("update", update=2)
     journal.cut(size)
     journal.cut(size)
@@ -49,7 +49,7 @@ def test_half_a_line_spoils_no_other(journal: Journal, lost: int) -> None:
     """A kill, or a power cut that lost what was written since the checkpoint and a little before it."""
     journal.write("update", update=1)
     journal.write("update", update=2)
-    size = journal.size()
+    size = journal.synced()
     journal.path.write_bytes(journal.path.read_bytes()[:-lost])
     assert [e["update"] for e in read_journal(journal.path)] == [1]
     journal.cut(size)

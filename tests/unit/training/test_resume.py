@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import shutil
 import signal
 from collections import Counter
@@ -14,10 +16,11 @@ import torch
 
 from tests.support.copy_run import tiny_experiment, write_lines
 from tests.unit.training.test_loop import updates_of
-from transduce.errors import ConfigError, RunError
+from transduce.errors import ConfigError, RunError, TransduceError
 from transduce.experiment import Experiment
 from transduce.recipe import Announcement, Watcher, exit_code, resume, train
 from transduce.run_folder import RunFolder, Snapshot, write_snapshot
+from transduce.training import journal
 from transduce.training.interruption import catch_signals
 from transduce.training.journal import read_journal
 from transduce.training.state import TrainingState
@@ -239,8 +242,29 @@ def test_a_truncated_file_is_refused(stopped: Path, name: str, share: float) -> 
 def test_a_journal_that_lost_its_end_is_gone_on_with(stopped: Path) -> None:
     path = stopped / "journal.jsonl"
     path.write_bytes(path.read_bytes()[:-7])
-    resume(stopped, ["training.max_updates=21"])
+    watcher = Stopper(0, nothing)
+    resume(stopped, ["training.max_updates=21"], watcher=watcher)
     assert [e["update"] for e in read_journal(path)][-2:] == [21, 21]
+    (gap,) = [notice for notice in watcher.notices if "missing" in notice]
+    assert gap.startswith(f"{path}: ") and "the curve has a gap" in gap
+
+
+def test_nothing_is_said_of_a_whole_journal(stopped: Path) -> None:
+    watcher = Stopper(0, nothing)
+    resume(stopped, ["training.max_updates=21"], watcher=watcher)
+    assert not [notice for notice in watcher.notices if "journal" in notice]
+
+
+def test_a_checkpoint_counts_on_a_journal_that_the_disk_has(
+    unbroken: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(path: Path) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(journal, "sync", full)
+    with pytest.raises(TransduceError, match=r"journal\.jsonl: could not be written \(No space left on device\)"):
+        train(tiny_experiment(unbroken), tmp_path / "run")
+    assert not list((tmp_path / "run/checkpoints").glob("*"))
 
 
 def test_text_that_has_changed_is_refused(tmp_path: Path) -> None:
