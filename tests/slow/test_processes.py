@@ -17,8 +17,8 @@ from pathlib import Path
 import pytest
 import torch
 
-from tests.support.command import COMMAND, environment, transduce
 from tests.slow.test_kills import everything
+from tests.support.command import COMMAND, environment, transduce
 from tests.support.copy_run import tiny_experiment
 from transduce.experiment import Experiment
 from transduce.experiment.load import to_toml
