@@ -31,14 +31,14 @@ bench: $(VENV)/.installed-dev
 	$(BIN)/python -m bench translation --pip-options="$(PIP_OPTIONS)"
 
 check: $(VENV)/.installed-dev
-	$(BIN)/ruff format --check src tests
-	$(BIN)/ruff check src tests
+	$(BIN)/ruff format --check src tests bench docs
+	$(BIN)/ruff check src tests bench docs
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
 format: $(VENV)/.installed-dev
-	$(BIN)/ruff format src tests
-	$(BIN)/ruff check --fix src tests
+	$(BIN)/ruff format src tests bench docs
+	$(BIN)/ruff check --fix src tests bench docs
 
 # A stamp is newer than what it was made from exactly when nothing has to be installed again.
 $(VENV)/.installed: pyproject.toml constraints.txt

@@ -38,7 +38,8 @@ def measure(given: argparse.Namespace, folder: Path, report: Report) -> None:
         output.seek(0)
         said = output.read()
     if process.returncode:
-        raise SystemExit(f"bench: transduce prepare failed: {said.strip().splitlines()[-1:]}")
+        told = [line for line in said.splitlines() if line.startswith("transduce: ")] or said.splitlines()[-1:]
+        raise SystemExit(f"bench: transduce prepare failed: {' '.join(told)}")
     seconds = time.perf_counter() - begun
     pairs = int((re.findall(r"read ([\d,]+)", said) or ["1"])[-1].replace(",", ""))
     stored = sum(file.stat().st_size for file in folder.rglob("*.bin")) / 2**20

@@ -106,7 +106,7 @@ def measure(given: argparse.Namespace, folder: Path, report: Report) -> None:
             for worker in list(workers):
                 found.turn(workers, worker, kept=False, updates=updates if given.device == "cuda" else 1)
             for number in range(given.rounds):
-                if time.monotonic() > given.deadline:
+                if number > 0 and time.monotonic() > given.deadline:
                     break
                 ceilings.append(limit.ask(seconds=min(2.0, given.seconds)))
                 for worker in list(workers):

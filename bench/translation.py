@@ -29,7 +29,7 @@ PEERS = {
 """Name, the file in `peers`, the environment, and the form of the weights."""
 OURS = "ours float32"
 MAX_EXTRA = 50
-BATCHES = [32, 64, 128]
+BATCHES = [8, 16, 32, 64, 128, 256]
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:

@@ -6,7 +6,7 @@ from typing import Literal, Protocol, get_args, runtime_checkable
 
 from torch import nn
 
-from transduce.acceleration import int8, native, onednn
+from transduce.acceleration import int8, native, onednn, products
 from transduce.acceleration.linear import prepare
 from transduce.acceleration.structures import Form
 from transduce.devices import Compute
@@ -33,12 +33,24 @@ def accelerate(model: nn.Module, compute: Compute, quantize: Quantize) -> str:
             ": int8 is for fp32 on a CPU" if quantize == "int8" else ""
         )
     form: Form = "int8" if quantize == "int8" and int8.available() else "float32"
+    how = "PyTorch alone"
     if form == "int8":
         prepare(model, int8.Int8)
+        how = f"native code ({int8.path()}) for products"
     elif onednn.available():
         prepare(model, onednn.Packed)
+        how = "products by oneDNN"
     if native.load() is not None and isinstance(model, Native):
         model.use_native_code(form)
+        how = f"native code ({native.instructions() if form == 'float32' else int8.path()})"
     if form == "int8":
-        return f"int8 ({int8.path()})"
-    return "fp32" + (": int8 needs a C compiler (cc) and an x86-64 with AVX2" if quantize == "int8" else "")
+        return f"int8, {how}"
+    return f"fp32, {how}" + (": int8 needs a C compiler (cc) and an x86-64 with AVX2" if quantize == "int8" else "")
+
+
+def training_arithmetic(compute: Compute) -> str:
+    """What computes while a model trains, in words; all of it within rounding of PyTorch's."""
+    instructions = native.instructions() if compute.device.type == "cpu" and compute.precision == "fp32" else ""
+    if not instructions:
+        return "PyTorch alone"
+    return f"{'products, ' if products.pays(compute) else ''}attention and loss in native code ({instructions})"

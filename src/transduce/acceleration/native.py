@@ -42,6 +42,12 @@ def load() -> ctypes.CDLL | None:
         return None
 
 
+def instructions() -> str:
+    """What the built code is made of, in words ("AVX2"); empty where there is none."""
+    library = load()
+    return "" if library is None else str(library.float32_path().decode())
+
+
 def _build(compiler: list[str]) -> Path:
     """Another source, compiler or processor makes another file, so that a cache can be shared by machines."""
     parts = (*(path.read_bytes() for path in (_HEADER, *_SOURCES)), " ".join([*compiler, *_FLAGS]).encode())

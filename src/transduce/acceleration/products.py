@@ -29,18 +29,16 @@ _OF_A_THREAD = 4_000_000
 """Multiplications for which a thread of their own pays."""
 
 
-def path(compute: Compute) -> str:
-    """The instructions that native products use where a model trains; empty where PyTorch computes them."""
+def pays(compute: Compute) -> bool:
+    """Whether products are native where a model trains; else PyTorch computes them."""
     wanted = compute.device.type == "cpu" and compute.precision == "fp32" and _slow_in_pytorch()
-    library = native.load() if wanted else None
-    found = "" if library is None else library.float32_path().decode()
-    return found if found.startswith("AVX") else ""
+    return wanted and native.instructions().startswith("AVX")
 
 
 @contextmanager
 def native_products(compute: Compute) -> Iterator[None]:
     """Have PyTorch call native code for products of float32 matrices, in layers and gradients, for a while."""
-    if not path(compute):
+    if not pays(compute):
         yield
         return
     replaced = Library("aten", "IMPL")

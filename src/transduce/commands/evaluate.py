@@ -47,7 +47,7 @@ def run_evaluate(
         if path is not None and (path.is_dir() or not path.parent.is_dir()):
             raise ConfigError(f"{name} {path}: expected a file in a folder that is there")
     baseline = None if against is None or against.is_dir() else _aligned(against, source, len(sources))
-    translator = load_translator(runs, weights, device, threads)
+    translator = load_translator(runs, weights, device, threads, tell=True)
     if translator.task.metrics is None:
         _measure(translator, source, sources, references, jsonl)
         return

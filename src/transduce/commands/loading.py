@@ -14,9 +14,9 @@ from transduce.translator import Translator
 
 
 def load_translator(
-    runs: Sequence[Path], weights: str, device: str, threads: int, quantize: str = "none"
+    runs: Sequence[Path], weights: str, device: str, threads: int, quantize: str = "none", *, tell: bool = False
 ) -> Translator:
-    """The named runs (an ensemble, if several), or the demo run if none is named."""
+    """The named runs (an ensemble, if several), or the demo run if none is named; `tell` says what computes."""
     if weights not in ("auto", "average", "best", "last"):
         raise ConfigError(f"--weights {weights}: expected auto, average, best or last")
     if not runs:
@@ -30,6 +30,6 @@ def load_translator(
     if quantize not in FORMS:
         raise ConfigError(f"--quantize {quantize}: expected {' or '.join(FORMS)}")
     translator = Translator.load(*runs, weights=weights, compute=compute, quantize=quantize)
-    if quantize != "none":
+    if tell or quantize != "none":
         print(f"transduce: computing in {translator.arithmetic}", file=sys.stderr)
     return translator

@@ -91,7 +91,7 @@ def _load(
     share = threads or max(1, usable_cores() // max(1, len(runs)))
     found: dict[str, Served] = {}
     for path in runs or (RUN,):
-        translator = load_translator([path] if runs else [], weights, device, share, quantize)
+        translator = load_translator([path] if runs else [], weights, device, share, quantize, tell=True)
         name = plain = path.resolve().name if runs else "demo"
         number = 1
         while name in found:

@@ -60,7 +60,7 @@ def run_translate(
 ) -> None:
     keep_freed_memory()
     with asked_lines(texts, file, batch) as chunks, contextlib.ExitStack() as stack:
-        translator = load_translator(runs, weights, device, threads, quantize)
+        translator = load_translator(runs, weights, device, threads, quantize, tell=file is not None)
         translator.decoding(**options)
         job = Job(
             [str(run) for run in runs or [RUN]], weights, quantize, options,

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 import torch
 
-from transduce.acceleration import inference, int8, native, onednn
+from transduce.acceleration import inference, int8, native, onednn, products
 from transduce.demo.corpus import pairs
 from transduce.demo.shipped import RUN
 from transduce.devices import ComputeConfig
@@ -45,7 +45,7 @@ def test_float32_gives_the_same_strings(monkeypatch: pytest.MonkeyPatch, beam: i
 @pytest.mark.skipif(not int8.available(), reason="no C compiler, or no AVX2")
 def test_case_104_int8_is_close_and_batch_mates_do_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
     translator = load("int8")
-    assert translator.arithmetic == f"int8 ({int8.path()})"
+    assert translator.arithmetic == f"int8, native code ({int8.path()})"
     together = translator.translate(TEXTS)
     assert [t.text for t in together] == [translator.translate([text])[0].text for text in TEXTS]
     expected = plain(monkeypatch).translate(TEXTS)
@@ -55,8 +55,29 @@ def test_case_104_int8_is_close_and_batch_mates_do_not_matter(monkeypatch: pytes
 
 def test_where_int8_cannot_be_it_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(native, "load", lambda: None)
-    assert load("int8").arithmetic.startswith("fp32: int8 needs a C compiler")
+    assert load("int8").arithmetic.endswith(": int8 needs a C compiler (cc) and an x86-64 with AVX2")
     told = inference.accelerate(torch.nn.Linear(3, 5), replace(load("none").compute, precision="bf16"), "int8")
     assert told == "bf16 on cpu: int8 is for fp32 on a CPU"
     with pytest.raises(ConfigError, match="quantize = 'int4': expected none or int8"):
         load("int4")  # type: ignore[arg-type]
+
+
+def test_what_computes_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A model that native code knows, one that it does not, and training; with and without a compiler."""
+    compute = load("none").compute
+    monkeypatch.setattr(onednn, "available", lambda: True)
+    monkeypatch.setattr(products, "_slow_in_pytorch", lambda: True)
+    other = torch.nn.Linear(3, 5)
+    if native.load() is not None:
+        made_of = native.instructions()
+        assert load("none").arithmetic == f"fp32, native code ({made_of})"
+        assert inference.accelerate(other, compute, "none") == "fp32, products by oneDNN"
+        which = "products, " if made_of.startswith("AVX") else ""
+        assert inference.training_arithmetic(compute) == f"{which}attention and loss in native code ({made_of})"
+        monkeypatch.setattr(products, "_slow_in_pytorch", lambda: False)
+        assert inference.training_arithmetic(compute) == f"attention and loss in native code ({made_of})"
+    monkeypatch.setattr(native, "load", lambda: None)
+    assert load("none").arithmetic == "fp32, products by oneDNN"
+    assert inference.training_arithmetic(compute) == "PyTorch alone"
+    monkeypatch.setattr(onednn, "available", lambda: False)
+    assert inference.accelerate(other, compute, "none") == "fp32, PyTorch alone"
