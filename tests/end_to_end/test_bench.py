@@ -85,7 +85,10 @@ def test_preparation_is_measured_on_a_corpus_that_is_made_large(tmp_path: Path) 
 
 @pytest.mark.slow
 def test_time_to_score_is_measured_through_our_own_loop(tmp_path: Path) -> None:
-    lines = {"train": [f"{a} {b} {c}" for a in "abcd" for b in "efgh" for c in "ijkl"], "val": ["e a", "f b i", "g c d"]}
+    lines = {
+        "train": [f"{a} {b} {c}" for a in "abcd" for b in "efgh" for c in "ijkl"],
+        "val": ["e a", "f b i", "g c d"],
+    }
     for name in ("train.en", "train.de", "val.en", "val.de"):
         with gzip.open(tmp_path / f"{name}.gz", "wt", encoding="utf-8") as file:
             file.writelines(f"{line}\n" for line in lines[name.partition(".")[0]])

@@ -11,8 +11,8 @@ from pathlib import Path
 import torch
 
 from transduce.acceleration import products
-from transduce.acceleration.inference import training_arithmetic
 from transduce.acceleration.allocator import keep_freed_memory, return_freed_memory
+from transduce.acceleration.inference import training_arithmetic
 from transduce.data.prepare import Prepared
 from transduce.data.report import Report
 from transduce.devices import Compute, resolve
@@ -256,7 +256,9 @@ def _announce(
     batch = f"up to {tokens:,} padded tokens on either side an update ({' × '.join(parts)})"
     parameters = sum(p.numel() for p in model.parameters())
     sizes = (tokenizers.source.size, tokenizers.target.size)
-    return Announcement(report, f"{compute}, {training_arithmetic(compute)}", parameters, sizes, batch, trainer.state.update)
+    return Announcement(
+        report, f"{compute}, {training_arithmetic(compute)}", parameters, sizes, batch, trainer.state.update
+    )
 
 
 def exit_code(outcome: Outcome) -> int:
