@@ -9,10 +9,12 @@ import pytest
 
 from tests.support.command import InProcess
 from tests.support.copy_run import load, write_lines
+from tests.support.served import asking
 from transduce.demo.questions import Split, pairs
 from transduce.experiment import Experiment
 from transduce.recipe import train
 from transduce.run_folder import RunFolder
+from transduce.serving.service import Served
 
 pytestmark = pytest.mark.usefixtures("unchecked_shapes")
 
@@ -56,8 +58,24 @@ def test_what_it_has_learned_is_answered(cli: InProcess, run: Path) -> None:
     assert sum(t.text == target for t, (_, target) in zip(found, chosen, strict=True)) >= 0.97 * len(chosen)
     asked = [f"{STORY} where is {who} ?" for who in ("Lina", "Omar")]
     assert cli("translate", "--run", run, *asked).succeeded().lines == ["barn", "mill"]
+    lines = asked[0].replace(" . ", " .\n")
+    assert [t.text for t in load(run).translate([lines, f"\n {asked[1]}\r\n"])] == ["barn", "\n mill\r\n"]
     best = cli("translate", "--run", run, "--nbest", 2, asked[0]).succeeded().lines
     assert len(best) == 2 and best[0].endswith("barn")
+
+
+def test_a_story_is_served_as_a_whole(run: Path) -> None:
+    translator = load(run)
+    chosen = [source for source, _ in pairs("test", "one-fact")[:30]]
+    expected = [t.text for t in translator.translate(chosen)]
+    with asking(Served.of("answers", translator)) as client:
+        answer = client.post("/v1/translate", json={"text": chosen, "run": "answers", "nbest": 3}).json()
+        assert [one["text"] for one in answer["translations"]] == expected
+        lines = f"{STORY}\nwhere is Lina ?".replace(" . ", " .\n")
+        assert (
+            client.post("/v1/translate", json={"text": lines, "run": "answers"}).json()["translations"][0]["text"]
+            == "barn"
+        )
 
 
 def test_answers_are_scored_by_exact_matches(cli: InProcess, run: Path, tmp_path: Path) -> None:

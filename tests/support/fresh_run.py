@@ -36,7 +36,28 @@ MODELS: dict[str, dict[str, Any]] = {
 
 _HALF = {"layers": 1, "d_model": 12, "d_ff": 13, "heads": 3, "max_positions": 200}
 HALVES: dict[str, dict[str, Any]] = {"mask": {"kind": "bert", **_HALF}, "generate": {"kind": "gpt", **_HALF}}
-"""A model for each task that isn't translating."""
+"""A model for each task that makes no text of text."""
+
+_FEED_FORWARD = {"kind": "feed_forward", "d_model": 13, "d_ff": 17, "max_positions": 60}
+_LINES = {"joint": False, "target_kind": "line"}
+ONE_PASS: dict[str, dict[str, Any]] = {
+    **{
+        cell: {"task": "label", "model": {"kind": "rnn", "cell": cell, "d_model": 12}}
+        for cell in ("rnn", "lstm", "gru")
+    },
+    **{input: {"task": "label", "model": {**_FEED_FORWARD, "input": input}} for input in ("mean", "concat")},
+    "classify": {
+        "task": "classify",
+        "model": {**HALVES["mask"], "tie": "none"},
+        "tokenizer": {"kind": "word", **_LINES},
+    },
+    "answer": {
+        "task": "answer",
+        "model": {"kind": "memory_network", "d_model": 13},
+        "tokenizer": {"kind": "sentences", **_LINES},
+    },
+}
+"""Tasks that make text of text without a search, each with a model, and its tokenizer where that has to be another."""
 
 
 def fresh_run(folder: Path, name: str) -> Path:
@@ -46,6 +67,9 @@ def fresh_run(folder: Path, name: str) -> Path:
     settings["model"] = MODELS.get(name, {**settings["model"], "tie": "target"})
     if name in HALVES:
         settings |= {"task": name, "model": HALVES[name], "decoding": {"beam": 1}}
+    if name in ONE_PASS:
+        tokenizer = settings["tokenizer"] | ONE_PASS[name].get("tokenizer", {})
+        settings |= {**ONE_PASS[name], "tokenizer": tokenizer, "decoding": {}}
     experiment = Experiment.model_validate(settings)
     tokenizers = Tokenizers.train(experiment.tokenizer, lambda: [(line, line) for line in TEXT])
     run = RunFolder.create(folder / "run", experiment, tokenizers)

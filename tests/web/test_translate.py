@@ -9,6 +9,8 @@ import httpx
 import pytest
 from playwright.sync_api import Page, expect
 
+from tests.support.copy_run import load
+from tests.support.fresh_run import fresh_run
 from tests.support.scripted_model import scripted
 from tests.support.served import listening
 from tests.web.conftest import WIDTHS, OpenPage
@@ -201,6 +203,72 @@ def test_where_nothing_translates_back_nothing_is_swapped(open_page: OpenPage) -
     assert page.is_disabled("#translate-swap")
     assert page.get_attribute("#translate-swap", "title") == "No model here translates back"
     assert page.locator(".which").is_hidden(), "there is only one model"
+
+
+@pytest.fixture(scope="module")
+def kinds(demo: Translator, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A server whose runs do what the demo's does, label, answer, and do nothing for this tab."""
+    folder = tmp_path_factory.mktemp("kinds")
+    runs = {name: load(fresh_run(folder / name, name)) for name in ("rnn", "answer", "generate")}
+    ways = {"rnn": ("zh", "en"), "answer": ("en", "en"), "generate": ("fr", "fr")}
+    served = [Served(name, translator, *ways[name]) for name, translator in runs.items()]
+    with listening(Served.of("demo", demo, RUN), *served) as (client, _):
+        yield str(client.base_url).rstrip("/")
+
+
+def offered(page: Page) -> dict[str, bool]:
+    """Which of what only some runs have is shown."""
+    return {name: page.locator(f"#translate-{name}").is_visible() for name in ("nbest", "sure", "whole")}
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_a_run_without_a_search_translates_and_offers_what_it_has(
+    open_page: OpenPage, kinds: str, language: str
+) -> None:
+    page = open_page(server=kinds, language=language)
+    assert page.locator("#translate-from option").count() == 2, "a run that writes from nothing is not here"
+    page.check("#translate-sure")
+    page.select_option("#translate-nbest", "5")
+    page.select_option("#translate-run", "rnn")
+    assert offered(page) == {"nbest": False, "sure": False, "whole": False}
+    translate(page, "one two. red blue")
+    expect(page.locator("#translate-status")).to_contain_text({"en": "Translated in", "zh": "译好了"}[language])
+    asked = {"text": "one two. red blue", "run": "rnn"}
+    (answer,) = httpx.post(f"{kinds}/v1/translate", json=asked).json()["translations"]
+    assert output(page) == answer["text"] and len(answer["sentences"]) == 2
+    assert page.locator("#translate-others").is_hidden() and page.locator("#translate-legend").is_hidden()
+    page.select_option("#translate-run", "demo")
+    assert offered(page) == {"nbest": True, "sure": True, "whole": False}
+    assert page.input_value("#translate-nbest") == "5" and page.is_checked("#translate-sure")
+    translate(page, SENTENCE)
+    assert page.locator("#translate-others li").count() == 5 and page.locator("#translate-legend").is_visible()
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_a_text_of_several_lines_is_one_question_where_it_is_read_as_a_whole(
+    open_page: OpenPage, kinds: str, language: str
+) -> None:
+    page = open_page(server=kinds, language=language)
+    page.select_option("#translate-from", "en")
+    assert offered(page) == {"nbest": True, "sure": False, "whole": True}
+    told = {"en": "This model reads the whole text at once", "zh": "这个模型一次读完整段文字"}[language]
+    expect(page.locator("#translate-whole")).to_contain_text(told)
+    translate(page, "one two .\n\nred blue .\ncat ?")
+    rows = page.locator("#translate-others .written")
+    assert sorted(rows.all_inner_texts()) == ["one two three .", "red blue 我爱水课", "x@@ y cat dog é"]
+    assert output(page) == rows.first.inner_text()
+    page.click("#translate-inside")
+    expect(page.locator("#headline")).to_contain_text("one two . red blue . cat ?")
+
+
+def test_where_no_run_translates_it_is_told(open_page: OpenPage, tmp_path: Path) -> None:
+    writer = load(fresh_run(tmp_path, "generate"))
+    with listening(Served("writer", writer, "fr", "fr")) as (client, _):
+        page = open_page(server=str(client.base_url).rstrip("/"))
+        expect(page.locator("#translate-status")).to_contain_text("None of the models here translates.")
+        assert offered(page) == {"nbest": False, "sure": False, "whole": False}
+        page.fill("#translate-text", "red")
+        assert page.is_disabled("#translate-go")
 
 
 def test_case_190_and_191_markup_is_text_and_inert(open_page: OpenPage, both_ways: str, tmp_path: Path) -> None:

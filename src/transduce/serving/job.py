@@ -1,4 +1,4 @@
-"""A request while it is worked on: its texts, sentence by sentence."""
+"""A request while it is worked on: its texts, sentence by sentence where its run's task lets them be cut."""
 
 from __future__ import annotations
 
@@ -80,9 +80,11 @@ class Job(Pending[list[Document]]):
         self._documents: dict[int, Document] = {}
 
     def begin(self, translator: Translator) -> None:
-        """Find the sentences of the texts. A text without any is done at once."""
+        """Find the sentences of the texts. A text without any is done at once. Raises InputError for one that the
+        task reads as a whole and that is longer than the model takes."""
         for number, text in enumerate(self.texts):
-            _Text(self, number, document_steps(translator, text, format=self.format, **self.wish.options)).go_on(None)
+            steps = document_steps(translator, text, format=self.format, number=number, **self.wish.options)
+            _Text(self, number, steps).go_on(None)
 
     def finish(self, number: int, document: Document) -> None:
         self._documents[number] = document

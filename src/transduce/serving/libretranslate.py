@@ -41,7 +41,7 @@ def router(service: Service) -> APIRouter:
         if isinstance(question.q, str) and not question.q.strip("\0"):
             raise Refusal(400, "q: there is no text to translate")
         run = service.choose(question.source, question.target)
-        job = job_of(request, texts, format=question.format, nbest=1 + question.alternatives)
+        job = job_of(request, run, texts, format=question.format, nbest=1 + question.alternatives)
         service.submit(run, job)
         documents = await unless_gone(request, service.result(job))
         single = isinstance(question.q, str)

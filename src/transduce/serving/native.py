@@ -40,6 +40,10 @@ def router(service: Service) -> APIRouter:
                 task=run.translator.task.name,
                 source=run.source,
                 target=run.target,
+                translates=run.translates,
+                nbest=service.most(run),
+                alignment=run.translator.aligns,
+                whole=run.translator.task.whole,
             )
             for run in service.runs.values()
         ]
@@ -52,21 +56,23 @@ def router(service: Service) -> APIRouter:
         dependencies=[Depends(needs_key)],
     )
     async def translate(request: Request) -> Any:
-        """Translate a text, or each text of a list, with scores and, where they are asked for, n best and alignment."""
+        """Translate a text, or each text of a list, with scores and, where they are asked for and the run has them,
+        n best and alignment."""
         question = await asked(request, questions.question)
         run = choose(request, question.run, question.source, question.target)
         if question.stream:
             return _streamed(request, service, run, question)
-        job = _job(request, question)
+        job = _job(request, run, question)
         service.submit(run, job)
         return _answer(run, await unless_gone(request, service.result(job)))
 
     return routes
 
 
-def _job(request: Request, question: Question, hear: Hear | None = None) -> Job:
+def _job(request: Request, run: Served, question: Question, hear: Hear | None = None) -> Job:
     return job_of(
         request,
+        run,
         [question.text] if isinstance(question.text, str) else question.text,
         format=question.format,
         nbest=question.nbest,
@@ -117,7 +123,7 @@ def _streamed(request: Request, service: Service, run: Served, question: Questio
         event = _event("token", {"text": text, "sentence": sentence, "token": token})
         loop.call_soon_threadsafe(events.put_nowait, event)
 
-    job = _job(request, question, hear)
+    job = _job(request, run, question, hear)
     service.submit(run, job)
     return StreamingResponse(_events(service, run, job, events), media_type="text/event-stream")
 

@@ -129,11 +129,25 @@ class Health(BaseModel):
 
 
 class Run(BaseModel):
+    """A run, and what it does for a client."""
+
+    model_config = ConfigDict(use_attribute_docstrings=True)
+
     name: str
     model: str
+    """Kind of its model."""
     task: str
     source: str
+    """Code of the language that it reads; empty where it has none, as in `target`."""
     target: str
+    translates: bool
+    """Whether it makes texts of texts; any other run can only be looked into."""
+    nbest: int
+    """Translations of one text that it gives at most: one where its task looks for no other."""
+    alignment: bool
+    """Whether it can link a translation to its source."""
+    whole: bool
+    """Whether it reads a text as a whole and makes one output of it; else a text is cut into sentences."""
 
 
 class Ranked(BaseModel):
@@ -157,7 +171,7 @@ class Linked(BaseModel):
 
 
 class Part(BaseModel):
-    """A sentence of a text; places in characters, ends excluded."""
+    """A sentence of a text, or all of it where the run reads it as a whole; places in characters, ends excluded."""
 
     source_start: int
     source_end: int
@@ -174,7 +188,7 @@ class Translated(Ranked):
     """Whether output was cut at its greatest length."""
     repetitive: bool
     alternatives: list[Ranked]
-    """The n best, the best first."""
+    """The n best, the best first: fewer where the run has no more."""
     alignment: list[Linked]
     sentences: list[Part]
 

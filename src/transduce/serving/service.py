@@ -75,6 +75,10 @@ class Service:
         }
         self._keys = [sha256(key.encode()).digest() for key in config.keys]
 
+    def most(self, run: Served) -> int:
+        """Translations of one text that a run gives at most: one where its task looks for no other."""
+        return self.config.nbest if "nbest" in run.translator.task.decoding else 1
+
     @property
     def translating(self) -> list[Served]:
         return [run for run in self.runs.values() if run.translates]

@@ -24,7 +24,7 @@ STATUSES = {
     408: "The request was not whole before the deadline.",
     413: "The body is too large.",
     415: "The body is of another type.",
-    422: "More text than is taken at once.",
+    422: "More text than is taken at once, or a beam for a run that has no search.",
     429: "Too many requests of one address.",
     500: "A fault of the server.",
     503: "Too much to do, stopping, or not done before the deadline.",
@@ -58,6 +58,7 @@ def check_texts(texts: Sequence[str], config: ServingConfig) -> None:
 
 def job_of(
     request: Request,
+    run: Served,
     texts: Sequence[str],
     *,
     format: Format,
@@ -66,7 +67,10 @@ def job_of(
     alignment: bool = False,
     hear: Hear | None = None,
 ) -> Job:
-    check_texts(texts, service_of(request).config)
+    """A job of some texts for a run; of `nbest` translations it gives as many as the run has."""
+    service = service_of(request)
+    check_texts(texts, service.config)
+    nbest = min(nbest, service.most(run))
     options = ({"nbest": nbest} if nbest > 1 else {}) | ({} if beam is None else {"beam": beam})
     return Job(texts, Wish(alignment, options), request.state.deadline, format=format, hear=hear)
 

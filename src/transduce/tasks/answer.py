@@ -29,6 +29,7 @@ class Answer(Task[Answerer]):
 
     name = "answer"
     needs = "answerer"
+    whole = True
     marks = 0
     decoding = frozenset({"beam", "nbest", "max_source", "without_letters"})  # a beam is as wide as the n best are many
     metrics = ()

@@ -30,6 +30,7 @@ class Classify(Task[Encoder]):
 
     name = "classify"
     needs = "encoder"
+    whole = True
     marks = 2
     decoding = frozenset({"beam", "nbest", "max_source", "without_letters"})  # a beam is as wide as the n best are many
     metrics = ()

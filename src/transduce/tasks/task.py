@@ -54,6 +54,8 @@ class Task(ABC, Generic[M]):
     """The capability without which a model can't do it."""
     streams: ClassVar[tuple[str, ...]] = ("source", "target")
     """Streams of the store that a batch is made from."""
+    whole: ClassVar[bool] = False
+    """Whether a source means something only as a whole, so that no sentence or line of it is one by itself."""
     marks: ClassVar[int]
     """Marks that are added to a source before a model reads it."""
     decoding: ClassVar[frozenset[str]]

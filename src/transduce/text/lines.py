@@ -167,6 +167,15 @@ def split_text(text: str) -> list[tuple[str, str]]:
     return [(match[1], match[2]) for match in _LINE.finditer(text) if match[0]]
 
 
+def unbroken(text: str) -> str:
+    """The text as one line: a space for its line breaks, blank lines and the white space around them. What stands
+    before its first other character and after its last stays as it is."""
+    core = text.strip()
+    start = text.index(core)
+    line = " ".join(filter(None, map(str.strip, core.split("\n"))))
+    return text[:start] + line + text[start + len(core) :]
+
+
 def has_letter(text: str) -> bool:
     """Whether a text holds a letter of any script; digits, signs and emoji are none."""
     return any(map(str.isalpha, text))

@@ -28,10 +28,10 @@ _PLACEHOLDER = (
 _ATTRIBUTE = r"""\s+[\w:@.-]+\s*=\s*(?:"[^"]*"|'[^']*'|[^\s"'=<>`]+)"""
 # In plain text only what can be nothing else; "a <b and c> d" compares.
 _TEXT_OPENING = rf"<[A-Za-z0-9][\w:-]*(?:{_ATTRIBUTE})*\s*/?>"
-_HTML_OPENING = (
-    r"<!--.*?-->|(?i:<(?P<raw>script|style|pre|code|textarea)\b.*?</(?P=raw)\s*>)"
-    r"""|<[A-Za-z!?][^<>"']*(?:"[^"]*"[^<>"']*|'[^']*'[^<>"']*)*>"""
-)
+_COMMENT = "<!--.*?-->"
+_ELEMENT = r"(?i:<(?P<raw>{})\b.*?</(?P=raw)\s*>)"
+_HTML_TAG = r"""<[A-Za-z!?][^<>"']*(?:"[^"]*"[^<>"']*|'[^']*'[^<>"']*)*>"""
+_HTML_OPENING = "|".join((_COMMENT, _ELEMENT.format("script|style|pre|code|textarea"), _HTML_TAG))
 _CLOSING = r"</[A-Za-z0-9][\w:-]*\s*>"
 _ENTITY = r"&(?:[A-Za-z][A-Za-z0-9]*|#[0-9]+|#[xX][0-9A-Fa-f]+);"
 # 3月 is March and 3万 is 30,000, as 3rd is third: there the digits are part of a word. So they are in mp3.
@@ -56,6 +56,7 @@ def _pattern(format: Format) -> re.Pattern[str]:
 
 
 _IN_WORD = re.compile(_ENTITY)
+_MARKUP = re.compile("|".join((_COMMENT, _ELEMENT.format("script|style"), _HTML_TAG, _CLOSING)), re.DOTALL)
 _INLINE = re.compile(
     "a|abbr|acronym|b|bdi|bdo|big|cite|code|data|del|dfn|em|font|i|img|input|ins|kbd|label|mark|q|s|samp|small|span|"
     "strike|strong|sub|sup|time|tt|u|var|wbr",
@@ -113,6 +114,17 @@ def keeps(source: Sequence[Protected], target: Sequence[Protected]) -> bool:
     free = [Counter((p.kind, p.text) for p in side if not p.in_order) for side in (source, target)]
     missing, made_up = free[0] - free[1], free[1] - free[0]
     return not missing and all(kind == "number" for kind, _ in made_up)
+
+
+def meant(markup: str) -> str:
+    """The text that HTML holds, without tags, comments, scripts and styles: character references as what they stand
+    for, white space as a space."""
+    return understood(_MARKUP.sub(" ", markup))
+
+
+def understood(markup: str) -> str:
+    """HTML with its character references as what they stand for, and any white space as a space."""
+    return html.unescape(re.sub(r"\s+", " ", markup))
 
 
 def masked(text: str, found: Sequence[Protected], format: Format = "text") -> str:

@@ -4,19 +4,20 @@ What must not change (`transduce.text.protected`) is given to the model with its
 back. Where it isn't there letter for letter, the parts around it are translated each by itself and it is put between
 them. That is certain, whatever the model does, and has a price: those parts are translated a second time, none of them
 knows of the others, and their order stays that of the source.
+
+Where a task reads its source as a whole, a text is given to the model as a whole, and what comes out is new text.
 """
 
 from __future__ import annotations
 
 import html
-import re
 from bisect import bisect_left
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
-from transduce.text.lines import has_letter
-from transduce.text.protected import Format, Protected, keeps, masked, protected
+from transduce.text.lines import has_letter, safe, unbroken
+from transduce.text.protected import Format, Protected, keeps, masked, meant, protected, understood
 from transduce.text.segments import Span, cut_long, sentence_spans
 from transduce.translator.assembling import assemble
 from transduce.translator.results import Translation
@@ -61,6 +62,8 @@ def translate_document(
     Line breaks, indentation, blank lines and spaces are kept, and what `protected` names: letter for letter. Where the
     source's script puts no space, one is put in between what needs it. Numbers are left to a run whose decoding has
     `without_letters = "translate"`, since to change them is then its work. In HTML all text in the answer is escaped.
+    Of a task that reads its source as a whole, only white space around the text is kept, and in HTML its tags are not
+    read. Raises InputError where such a text is longer than the model takes.
     """
     steps = document_steps(translator, text, format=format, **options)
     try:
@@ -71,18 +74,36 @@ def translate_document(
         return cast(Document, stop.value)
 
 
-def document_steps(translator: Translator, text: str, *, format: Format = "text", **options: Any) -> Steps:
+def document_steps(
+    translator: Translator, text: str, *, format: Format = "text", number: int = 0, **options: Any
+) -> Steps:
     """`translate_document` for those who have a translator asked elsewhere, by a queue for one.
 
     Yields texts, of one line each and none longer than the model takes, is sent a translation for each, at most twice,
-    and returns the document.
+    and returns the document. `number` is that of the text among others, from 0, for what is said of it.
     """
     config = translator.decoding(**options)
+    if translator.task.whole:
+        asked = unbroken(text if format == "text" else meant(text)).strip()
+        translator.refuse_long([translator.tokenizers.source.encode(safe(asked))], [number], 0, config)
+        return _whole(text, asked, format)
     every = config.without_letters == "translate"
     kept = protected(text, format, numbers=not every)
     longest = translator.longest_source(config)
     work = _Work(text, format, kept, every, longest, lambda part: len(translator.tokenizers.source.encode(part)))
     return work.steps(translator.experiment.source_language)
+
+
+def _whole(text: str, asked: str, format: Format) -> Steps:
+    """A text that is asked for at once, as `asked`; nothing in it need be in what comes out."""
+    span = _trimmed(text, 0, len(text)) if asked else None
+    if span is None:
+        return Document(assemble(text, [], [])[0], ())
+    (answer,) = yield [asked]
+    source = text[slice(*span)]
+    done = replace(_written(answer, source, format), source=source)
+    translation, (place,) = assemble(text, [span], [done])
+    return Document(translation, (Sentence(*span, *place, done, in_parts=False),))
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,9 +160,9 @@ class _Work:
             return self.text[start:end]
         pieces, at = [], start
         for one in self.within(start, end):
-            pieces += [_understood(self.text[at : one.start]), one.text]
+            pieces += [understood(self.text[at : one.start]), one.text]
             at = one.end
-        return "".join(pieces) + _understood(self.text[at:end])
+        return "".join(pieces) + understood(self.text[at:end])
 
     def may_be_whole(self, span: Span) -> bool:
         around = self.between(*span)
@@ -176,17 +197,16 @@ class _Work:
 
     def part(self, span: Span, answer: Translation) -> Translation:
         """The translation of a part, in which nothing is protected."""
-        written = self.text[slice(*span)]
-        if self.format == "text":
-            return answer
-        escaped = tuple(replace(one, text=html.escape(one.text, quote=False)) for one in answer.alternatives)
-        same = escaped == answer.alternatives and written == answer.source
-        return replace(answer, source=written, alternatives=escaped, alignment=answer.alignment if same else ())
+        return _written(answer, self.text[slice(*span)], self.format)
 
 
-def _understood(markup: str) -> str:
-    """What text of HTML means: entities as what they stand for, any white space as a space."""
-    return html.unescape(re.sub(r"\s+", " ", markup))
+def _written(answer: Translation, source: str, format: Format) -> Translation:
+    """The translation of a source that was understood to be asked for, in the source's format."""
+    if format == "text":
+        return answer
+    escaped = tuple(replace(one, text=html.escape(one.text, quote=False)) for one in answer.alternatives)
+    same = escaped == answer.alternatives and source == answer.source
+    return replace(answer, source=source, alternatives=escaped, alignment=answer.alignment if same else ())
 
 
 def _trimmed(text: str, start: int, end: int) -> Span | None:

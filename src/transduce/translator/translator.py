@@ -23,7 +23,7 @@ from transduce.search.hypothesis import Hypothesis
 from transduce.search.watching import Watch
 from transduce.tasks import TASKS, Cost
 from transduce.tasks.measure import measure
-from transduce.text.lines import has_letter, safe, split_text
+from transduce.text.lines import has_letter, safe, split_text, unbroken
 from transduce.text.pair import Tokenizers
 from transduce.text.specials import UNK
 from transduce.text.vocabulary import one_line
@@ -118,8 +118,9 @@ class Translator:
     ) -> list[Translation]:
         """Translate texts. `options` are settings of `DecodingConfig`, such as beam=4 or nbest=5.
 
-        A text of several lines is translated line by line; line endings and outer white space are kept, and a
-        line without letters stays as it is, unless `without_letters` has the model translate all but blank ones.
+        A text of several lines is translated line by line, unless the task reads it as a whole; line endings and
+        outer white space are kept, and a line without letters stays as it is, unless `without_letters` has the model
+        translate all but blank ones.
         `prefixes` forces the beginning of what is translated (of texts of one line). `first` is the number of the
         first text in a longer stream: sampling is seeded by it. `alignment` adds links between words; there are none
         where no model attends to the source. `watch` looks on at each beam search, which knows the lines by their place
@@ -129,13 +130,12 @@ class Translator:
             raise InputError("translate takes a list of texts, not one text: write translate([text])")
         self.refuse_another("translate")
         config = self.decoding(**options)
-        attending = any(map(attends, self.models))
-        if config.unknown == "copy" and not attending:
+        if config.unknown == "copy" and not self.aligns:
             raise ConfigError(
                 'decoding.unknown = "copy" puts in the source word that the model attends to, and this one attends to '
                 'none: take "avoid" or "mark"'
             )
-        lines = [split_text(safe(text)) or [("", "")] for text in texts]
+        lines = [self._lines(safe(text)) for text in texts]
         if prefixes is not None and (len(prefixes) != len(texts) or any(len(parts) > 1 for parts in lines)):
             raise InputError("prefixes: expected one for each text, and texts of one line each")
         owners = [i for i, parts in enumerate(lines) for _ in parts]
@@ -155,13 +155,22 @@ class Translator:
                 watch=watch,
             )
             done = iter(
-                self._line(content, ids, hypotheses, alignment and attending, config.unknown == "copy", show_unknown)
+                self._line(content, ids, hypotheses, alignment and self.aligns, config.unknown == "copy", show_unknown)
                 for content, ids, hypotheses in zip(contents, sources, found, strict=True)
             )
             return [
                 join(text, [next(done) for _ in parts], [ending for _, ending in parts])
                 for text, parts in zip(texts, lines, strict=True)
             ]
+
+    @property
+    def aligns(self) -> bool:
+        """Whether it can tell which piece of the source each piece of the output came from."""
+        return any(map(attends, self.models))
+
+    def _lines(self, text: str) -> list[tuple[str, str]]:
+        """What of a text is asked for by itself, each with its line ending."""
+        return [(unbroken(text), "")] if self.task.whole else split_text(text) or [("", "")]
 
     def refuse_another(self, command: str) -> None:
         """Raise ConfigError unless this run was trained for a command."""
@@ -178,11 +187,12 @@ class Translator:
         self, sources: Sequence[list[int]], owners: Iterable[int], first: int, config: DecodingConfig
     ) -> None:
         most = self.longest_source(config)
+        advice = "shorten it" if self.task.whole else "split it into sentences, a line each"
         for i, source in zip(owners, sources, strict=True):
             if len(source) > most:
                 raise InputError(
                     f"text {first + i + 1} has {len(source):,} tokens, more than the {most:,} of decoding.max_source "
-                    "or of the model's positions: split it into sentences, a line each"
+                    f"or of the model's positions: {advice}"
                 )
 
     def _line(

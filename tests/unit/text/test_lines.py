@@ -25,6 +25,7 @@ from transduce.text.lines import (
     repair,
     safe,
     split_text,
+    unbroken,
 )
 
 ODD = ["\u2028", "\u2029", "\x85", "\x0b", "\x0c", "\x1c", "\r", "\n", "\r\n", "\ufeff", "a", "水", " "]
@@ -87,6 +88,19 @@ def test_case_184_lone_carriage_return_is_text() -> None:
         (b"one", b"\r\n"),
         (b"two\rthree", b""),
     ]
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("", ""),
+        (" \n ", " \n "),
+        (" red  blue\rgreen ", " red  blue\rgreen "),
+        ("\n red .\r\n\n\tblue ?  \n green\n", "\n red . blue ? green\n"),
+    ],
+)
+def test_a_text_as_one_line(text: str, line: str) -> None:
+    assert unbroken(text) == line
 
 
 def test_case_19_leading_bom_is_removed_and_inner_one_kept(tmp_path: Path) -> None:

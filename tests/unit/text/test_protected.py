@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 import time
 
 import pytest
 
-from transduce.text.protected import Format, keeps, masked, protected
+from transduce.text.protected import Format, keeps, masked, meant, protected
 from transduce.text.segments import sentence_spans
 
 
@@ -70,6 +71,18 @@ def test_sentences_of_what_is_masked(format: Format, text: str, expected: list[s
     assert [text[start:end] for start, end in sentence_spans(stand_in, "en")] == expected
 
 
+@pytest.mark.parametrize(
+    ("markup", "text"),
+    [
+        ("R&amp;D<br>a &lt;b&gt; caf&eacute;\n a < b", "R&D a <b> café a < b"),
+        ("<!-- a\n --><STYLE>b {}</STYLE>c <script>d</script>", " c "),
+        ("<pre>a <b title='1 > 2'>b</b></pre><code>c</code>", " a b c "),
+    ],
+)
+def test_the_text_that_html_holds(markup: str, text: str) -> None:
+    assert re.sub(" +", " ", meant(markup)) == text
+
+
 def test_numbers_can_be_left_out() -> None:
     assert texts("3 of {n}", numbers=False) == ["{n}"]
 
@@ -104,4 +117,5 @@ def test_whether_all_is_kept(source: str, target: str, kept: bool) -> None:
 def test_no_text_takes_long(text: str, format: Format) -> None:
     start = time.process_time()
     protected(text * (20_000 // len(text)), format)
+    meant(text * (20_000 // len(text)))
     assert time.process_time() - start < 2.0

@@ -23,7 +23,8 @@ class Tab {
     this.t = app.t;
     this.runs = [];
     this.limit = Infinity;
-    this.most = 1;
+    /** How many translations of a text are wished for; a run may have fewer. */
+    this.wished = 3;
     this.busy = null;
     this.fileName = "translation";
     /** The last thing said, as a key and its values, so that it can be said in another language. */
@@ -58,7 +59,8 @@ class Tab {
     on("translate-text", "input", () => this.edited());
     on("translate-from", "change", () => this.choose({ from: this.find("translate-from").value }));
     on("translate-to", "change", () => this.choose({ from: this.find("translate-from").value, to: this.find("translate-to").value }));
-    on("translate-run", "change", () => this.edited());
+    on("translate-run", "change", () => this.chosen());
+    on("translate-nbest", "change", (event) => { this.wished = Number(event.target.value); });
     on("translate-swap", "click", () => this.swap());
     on("translate-open", "click", () => this.find("translate-file").click());
     on("translate-file", "change", (event) => { this.take(event.target.files[0]); event.target.value = ""; });
@@ -86,20 +88,19 @@ class Tab {
   /** What this server has: runs, limits, and whether it wants a key. */
   async begin() {
     try {
-      const [runs, settings, described] = await Promise.all(["v1/runs", "frontend/settings", "openapi.json"].map((path) => server.get(path)));
-      const asked = described.paths["/v1/translate"].post.requestBody.content["application/json"].schema.properties;
-      this.runs = runs.filter((run) => run.task === "translate");
+      const [runs, settings] = await Promise.all(["v1/runs", "frontend/settings"].map((path) => server.get(path)));
+      this.runs = runs.filter((run) => run.translates);
       this.limit = settings.charLimit;
-      this.most = asked.nbest.maximum;
       if (settings.keyRequired) this.askForKey();
     } catch (error) {
       this.fail(error);
       return;
     }
-    const counts = [...new Set([1, 3, 5, this.most])].filter((n) => n <= this.most).sort((a, b) => a - b);
-    this.find("translate-nbest").replaceChildren(...counts.map((n) => h("option", { value: n, selected: n === 3 }, String(n))));
     if (this.runs.length) this.choose({ from: this.runs[0].source, to: this.runs[0].target });
-    else this.say("translate_no_run");
+    else {
+      this.chosen();
+      this.say("translate_no_run");
+    }
     this.changed();
   }
 
@@ -153,6 +154,22 @@ class Tab {
     for (const name of ["title", "aria-label"]) swap.setAttribute(name, this.t(swap.dataset.tTitle));
     this.input.lang = from;
     this.find("translate-output").lang = target;
+    this.chosen();
+  }
+
+  /** Offers what the run has: alternatives, confidence, and whether a text is cut into sentences for it. */
+  chosen() {
+    const { nbest: most, alignment, whole } = this.run ?? { nbest: 1, alignment: false, whole: false };
+    const counts = [...new Set([1, 3, 5, most])].filter((n) => n <= most).sort((a, b) => a - b);
+    const count = counts.findLast((n) => n <= this.wished);
+    const field = this.find("translate-nbest");
+    field.replaceChildren(...counts.map((n) => h("option", { value: n, selected: n === count }, String(n))));
+    field.closest("label").hidden = most < 2;
+    this.find("translate-sure").closest("label").hidden = !alignment;
+    this.find("translate-whole").hidden = !whole;
+    // What is hidden would be read out with the field all the same.
+    this.input.setAttribute("aria-describedby", whole ? "translate-whole translate-count" : "translate-count");
+    this.colour(kept());
     this.edited();
   }
 
@@ -288,7 +305,7 @@ class Tab {
     this.find("translate-sure").checked = on;
     this.find("translate-output").classList.toggle("sure", on);
     const legend = this.find("translate-legend");
-    legend.hidden = !on || !this.shown.result;
+    legend.hidden = !on || !this.shown.result || !this.run?.alignment;
     legend.querySelector("ul").replaceChildren(...this.shown.legend());
   }
 

@@ -413,6 +413,7 @@ export default {
   translate_no_run: "None of the models here translates. You can look inside them.",
   translate_text: "Text to translate",
   translate_placeholder: "Type or paste a text, or drop a .txt file here",
+  translate_whole: "This model reads the whole text at once: it is not cut into sentences.",
   translate_open: "Open file",
   translate_clear: "Clear",
   translate_drop: "Drop the file to translate its text",

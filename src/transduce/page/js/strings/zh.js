@@ -413,6 +413,7 @@ export default {
   translate_no_run: "这里的模型都不做翻译，但可以看里面。",
   translate_text: "要翻译的文字",
   translate_placeholder: "输入或粘贴文字，也可以把 .txt 文件拖到这里",
+  translate_whole: "这个模型一次读完整段文字，不分句处理。",
   translate_open: "打开文件",
   translate_clear: "清空",
   translate_drop: "松开鼠标，读入文件里的文字",

@@ -39,6 +39,7 @@ function source() {
       h("div", { id: "source-marks", dir: "auto", "aria-hidden": "true" }),
       h("textarea", { id: "translate-text", dir: "auto", spellcheck: "false", rows: "1",
         "aria-describedby": "translate-count", "aria-keyshortcuts": "Control+Enter", "data-t-placeholder": "translate_placeholder" })),
+    h("p", { id: "translate-whole", class: "quiet", "data-t": "translate_whole", hidden: true }),
     h("div", { class: "pane-foot" },
       button("translate-open", "translate_open"),
       h("input", { id: "translate-file", type: "file", accept: ".txt,text/plain", hidden: true }),

@@ -29,10 +29,10 @@ export class Shown {
 
   get text() { return this.result?.text ?? ""; }
 
-  /** The first sentence of the source. */
+  /** The first sentence of the source, as one line: several lines are one sentence where a text is read as a whole. */
   get sentence() {
     const [first] = this.result?.sentences ?? [];
-    return first ? this.source.slice(first.source_start, first.source_end).join("") : "";
+    return first ? this.source.slice(first.source_start, first.source_end).join("").replace(/\s*\n\s*/g, " ") : "";
   }
 
   start(text, run) {
