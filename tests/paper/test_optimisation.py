@@ -19,7 +19,7 @@ from transduce.run_folder import load_weights, write_snapshot
 from transduce.tasks.translate import Translate
 from transduce.text.specials import BOS, EOS, RESERVED
 from transduce.training.averaging import average_weights
-from transduce.training.optimizer import build_optimizer
+from transduce.training.optimizer import Adam
 from transduce.training.schedule import learning_rate
 
 VOCABULARY = 37
@@ -38,8 +38,8 @@ def test_fact_17_learning_rate_formula_and_its_peak(d_model: int, warmup: int) -
 def test_fact_18_optimizer_and_warm_up_are_the_papers() -> None:
     config = TrainingConfig()
     assert config.warmup == 4000
-    (group,) = build_optimizer(torch.nn.Linear(2, 3), config).param_groups
-    assert group["betas"] == (0.9, 0.98) and group["eps"] == 1e-9 and group["weight_decay"] == 0
+    optimizer = Adam(torch.nn.Linear(2, 3), config)
+    assert optimizer.betas == (0.9, 0.98) and optimizer.epsilon == 1e-9
 
 
 def test_fact_18_label_smoothing_of_a_tenth() -> None:

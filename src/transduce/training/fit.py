@@ -26,7 +26,7 @@ from transduce.models.contract import Model
 from transduce.tasks import Task
 from transduce.training.distributed import World, neighbours
 from transduce.training.memory import PARAMETER_BYTES, batch_in_words, bytes_per_place
-from transduce.training.optimizer import build_optimizer
+from transduce.training.optimizer import Adam
 from transduce.training.room import Room, forget_most, most_resident, own_room, resident, shared_room
 
 SPARE = 0.1
@@ -87,7 +87,7 @@ class _Trial:
         self.several = several
         self.lengths = {name: store.lengths(name) for name in task.streams}
         self.model: Model | None = None
-        self.optimizer: torch.optim.Optimizer | None = None
+        self.optimizer: Adam | None = None
         with torch.device("meta"):
             parameters = sum(p.numel() for p in experiment.model.build(*sizes).parameters())
         on_cpu = compute.device.type == "cpu"
@@ -118,7 +118,7 @@ class _Trial:
         """
         if self.model is None or self.optimizer is None:
             self.model = self.experiment.model.build(*self.sizes).to(self.compute.device)
-            self.optimizer = build_optimizer(self.model, self.experiment.training)
+            self.optimizer = Adam(self.model, self.experiment.training)
         for _ in range(2):
             batch = self.task.collate(self.store, examples).to(self.compute.device)
             with self.compute.autocast():
@@ -126,8 +126,7 @@ class _Trial:
             loss.backward()
             if self.several:
                 nn.utils.parameters_to_vector(p.grad for p in self.model.parameters() if p.grad is not None)
-            self.optimizer.step()
-        self.optimizer.zero_grad(set_to_none=True)
+            self.optimizer.step(0.0)
 
     def end(self) -> None:
         self.model = self.optimizer = None

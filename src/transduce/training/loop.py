@@ -26,7 +26,7 @@ from transduce.training.flops import flops_per_token, padded_tokens
 from transduce.training.interruption import Interruption, catch_signals
 from transduce.training.journal import Journal
 from transduce.training.memory import out_of_memory_told
-from transduce.training.optimizer import build_optimizer, load_optimizer, optimizer_tensors
+from transduce.training.optimizer import Adam
 from transduce.training.schedule import learning_rate
 from transduce.training.state import TrainingState
 from transduce.training.validation import Validation, Validator
@@ -64,7 +64,7 @@ class Trainer:
         self.run, self.experiment, self.compute, self.world, self.listener = run, experiment, compute, world, listener
         self.config = experiment.training
         self.state = TrainingState()
-        self.optimizer = build_optimizer(model, self.config)
+        self.optimizer = Adam(model, self.config)
         self.journal = Journal(run.journal, tensorboard=self.config.tensorboard and world.leads)
         self.sampler = Sampler(
             {name: store.lengths(name) for name in task.streams},
@@ -89,7 +89,7 @@ class Trainer:
         """
         self.state = TrainingState.from_json(snapshot.state(), str(snapshot.folder))
         load_weights(self.model, snapshot)
-        load_optimizer(self.model, self.optimizer, snapshot.tensors("optimizer"), str(snapshot.folder))
+        self.optimizer.load(snapshot.tensors("optimizer"), str(snapshot.folder))
         if not self.world.leads:
             return ""
         missing = self.journal.cut(self.state.journal_bytes)
@@ -157,10 +157,7 @@ class Trainer:
         loss = self.world.sum(loss)
         if device.type == "cpu":
             self._refuse_nonfinite(update, float(loss))
-        for group in self.optimizer.param_groups:
-            group["lr"] = learning_rate(state.update + 1, self.model.d_model, config)
-        self.optimizer.step()
-        self.optimizer.zero_grad(set_to_none=True)
+        self.optimizer.step(learning_rate(state.update + 1, self.model.d_model, config))
         self._count(update, read, tokens)
         return loss
 
@@ -245,7 +242,7 @@ class Trainer:
         if not all(bool(parameter.isfinite().all()) for parameter in self.model.parameters()):
             raise self._diverged(f"a weight is no longer finite at update {self.state.update}")
         self.state.journal_bytes = self.journal.synced()
-        tensors = {"weights": self._weights(), "optimizer": optimizer_tensors(self.model, self.optimizer)}
+        tensors = {"weights": self._weights(), "optimizer": self.optimizer.tensors()}
         snapshot = self.run.save_checkpoint(self.state.update, tensors, self.state.to_json())
         self.listener.saved(self.state, snapshot)
         self._drop_old(snapshot)
