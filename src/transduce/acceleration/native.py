@@ -19,7 +19,7 @@ from pathlib import Path
 
 _SOURCES = tuple(
     Path(__file__).with_name(f"{name}.c")
-    for name in ("int8", "float32", "products", "attention", "cross_entropy", "choice", "transformer")
+    for name in ("int8", "float32", "products", "attention", "cross_entropy", "dropout", "choice", "transformer")
 )
 _HEADER = Path(__file__).with_name("native.h")
 _FLAGS = ("-O3", "-march=native", "-fno-math-errno", "-fno-trapping-math", "-shared", "-fPIC")
@@ -98,6 +98,8 @@ def _declared(library: ctypes.CDLL) -> ctypes.CDLL:
         "attention_forward": (ctypes.c_int, [pointer, whole, whole]),
         "attention_backward": (ctypes.c_int, [pointer, whole, whole]),
         "cross_entropy_rows": (None, [pointer, whole, whole, pointer, whole, ctypes.c_double, pointer]),
+        "dropout_forward": (None, [pointer, pointer, whole, ctypes.c_double, pointer, pointer, whole, whole]),
+        "dropout_backward": (None, [pointer, pointer, ctypes.c_double, pointer, whole, whole]),
         "log_softmax_rows": (None, [pointer, whole, whole]),
         "best_of_rows": (None, [pointer, whole, whole, whole, pointer, pointer]),
         "decoder_step": (ctypes.c_int, [pointer, pointer, whole, whole, pointer]),
