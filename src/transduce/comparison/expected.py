@@ -11,6 +11,7 @@ from typing import Literal
 
 from transduce.comparison.growth import Growth
 from transduce.comparison.measured import Measured
+from transduce.comparison.measures.forgetting import SURE
 from transduce.comparison.measures.layers import LayerCost
 
 Mark = Literal["✓", "✗", "—"]
@@ -50,7 +51,7 @@ class Cell:
 
 COLUMNS = ("FNN mean", "FNN concat", "RNN", "+ encoder-decoder", "+ attention", "Transformer")
 
-ORDER_UNCHANGED, OTHER_LENGTH, KEPT, BEGUN, BETTER_THAN_DIAGONAL = 0.5, 0.5, 0.8, 0.5, 0.75
+ORDER_UNCHANGED, OTHER_LENGTH, KEPT, READ, BETTER_THAN_DIAGONAL = 0.5, 0.5, 0.8, 0.5, 0.75
 
 
 def _marks(row: str) -> dict[str, Mark]:
@@ -79,12 +80,13 @@ def _other_output(m: Measured) -> Verdict:
 
 
 def _no_forgetting(m: Measured) -> Verdict:
-    if len(m.forgetting) < 2:
+    kept, left = m.forgetting.kept, m.forgetting.left
+    if left is None:
         return Verdict("—", "")
-    first, last = m.forgetting[0].recall, m.forgetting[-1].recall
-    figure = f"{first:.0%} to {last:.0%}"
-    # Who never knew how a sentence begins has nothing to forget.
-    return Verdict("—", figure) if first < BEGUN else Verdict("✓" if last >= KEPT * first else "✗", figure)
+    figure = f"{kept[0].share:.2f} to {kept[-1].share:.2f}"
+    # Who reads nothing has nothing to forget.
+    nothing = kept[0].nats < READ or kept[-1].nats <= 0
+    return Verdict("—" if nothing else "✗" if left < KEPT else "✓", figure)
 
 
 def _apart(m: Measured) -> Verdict:
@@ -129,16 +131,20 @@ CHECKLIST: tuple[Criterion, ...] = (
     ),
     Criterion(
         "no forgetting",
-        "✓ if the translation of the source's first phrase is in the outputs for the longest sentences at least "
-        f"{KEPT:.0%} as often as for the shortest; — if it is there in less than {BEGUN:.0%} of these; the figure is "
-        "both shares",
+        "a word of the source is worth the nats by which log p of what is written falls when another stands in its "
+        "place; the figure is what the word that was read first is worth, as a multiple of the mean of all words read "
+        "so far, with the fewest words read since and with the most (networks of one output for each input write while "
+        f"they read, others when they have read all). ✗ if the second is less than {KEPT:.0%} of the first in "
+        f"{SURE:.1%} of resamplings of the sentences; — if all that was read is worth less than {READ:g} nats for each "
+        "token written at the first, or nothing at the second",
         _no_forgetting,
         _marks("— — ✗ ✗ ✓ ✓"),
     ),
     Criterion(
         "tells positions apart",
-        f"✓ if the alignment error rate of its cross-attention is at most {BETTER_THAN_DIAGONAL:g} times that of a "
-        "straight diagonal; without cross-attention it is 1",
+        "each written token is linked to the source token whose replacement by another changes most what would be "
+        "written there; the figure is the alignment error rate of these links. ✓ if it is at most "
+        f"{BETTER_THAN_DIAGONAL:g} times that of a straight diagonal",
         _apart,
         _marks("— — ✗ ✗ ✓ ✓"),
     ),
