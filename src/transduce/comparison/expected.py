@@ -51,7 +51,7 @@ class Cell:
 
 COLUMNS = ("FNN mean", "FNN concat", "RNN", "+ encoder-decoder", "+ attention", "Transformer")
 
-ORDER_UNCHANGED, OTHER_LENGTH, KEPT, READ, BETTER_THAN_DIAGONAL = 0.5, 0.5, 0.8, 0.5, 0.75
+ORDER_UNCHANGED, OTHER_LENGTH, KEPT, READ, BETTER_THAN_DIAGONAL = 0.5, 0.5, 0.8, 0.1, 0.75
 
 
 def _marks(row: str) -> dict[str, Mark]:
@@ -83,10 +83,14 @@ def _no_forgetting(m: Measured) -> Verdict:
     kept, left = m.forgetting.kept, m.forgetting.left
     if left is None:
         return Verdict("—", "")
-    figure = f"{kept[0].share:.2f} to {kept[-1].share:.2f}"
+    # A rounded −0.004 would be −0.00.
+    figure = " to ".join(f"{round(k.share, 2) + 0.0:.2f}" for k in (kept[0], kept[-1]))
     # Who reads nothing has nothing to forget.
-    nothing = kept[0].nats < READ or kept[-1].nats <= 0
-    return Verdict("—" if nothing else "✗" if left < KEPT else "✓", figure)
+    if min(kept[0].nats, kept[-1].nats) < READ:
+        return Verdict("—", figure)
+    if kept[-1].share >= KEPT * kept[0].share:
+        return Verdict("✓", figure)
+    return Verdict("✗" if left < KEPT else "—", figure)
 
 
 def _apart(m: Measured) -> Verdict:
@@ -134,9 +138,9 @@ CHECKLIST: tuple[Criterion, ...] = (
         "a word of the source is worth the nats by which log p of what is written falls when another stands in its "
         "place; the figure is what the word that was read first is worth, as a multiple of the mean of all words read "
         "so far, with the fewest words read since and with the most (networks of one output for each input write while "
-        f"they read, others when they have read all). ✗ if the second is less than {KEPT:.0%} of the first in "
-        f"{SURE:.1%} of resamplings of the sentences; — if all that was read is worth less than {READ:g} nats for each "
-        "token written at the first, or nothing at the second",
+        f"they read, others when they have read all). ✓ if the second is at least {KEPT:.0%} of the first, ✗ if it is "
+        f"less in {SURE:.1%} of resamplings of the sentences too; — if that may be chance, or if at either all that was "
+        f"read is worth less than {READ:g} nats for each token written",
         _no_forgetting,
         _marks("— — ✗ ✗ ✓ ✓"),
     ),

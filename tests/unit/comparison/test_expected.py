@@ -53,16 +53,22 @@ def forgetting(*shares: float, left: float | None, nats: tuple[float, float] = (
     return Forgetting(kept, left, [])
 
 
-@pytest.mark.parametrize(("left", "mark"), [(0.8, "✓"), (0.79, "✗"), (-0.1, "✗"), (3.0, "✓")])
-def test_forgetting_is_what_is_surely_lost_between_the_nearest_and_the_farthest(left: float, mark: str) -> None:
-    found = verdict("no forgetting", forgetting=forgetting(1.25, 0.0, 0.5, left=left))
-    assert found == (mark, "1.25 to 0.50")
+@pytest.mark.parametrize(
+    ("last", "left", "mark"),
+    [(1.0, 0.9, "✓"), (1.0, 0.79, "✓"), (0.9, 0.79, "✗"), (-0.1, 0.1, "✗"), (0.9, 0.8, "—"), (4.0, 4.5, "✓")],
+)
+def test_forgetting_is_what_is_surely_lost_between_the_nearest_and_the_farthest(
+    last: float, left: float, mark: str
+) -> None:
+    found = verdict("no forgetting", forgetting=forgetting(1.25, 0.0, last, left=left))
+    assert found == (mark, f"1.25 to {last:.2f}")
 
 
 def test_who_reads_nothing_has_nothing_to_forget() -> None:
-    assert verdict("no forgetting", forgetting=forgetting(1.0, 0.1, left=0.1, nats=(0.49, 0.4)))[0] == "—"
-    assert verdict("no forgetting", forgetting=forgetting(1.0, 0.1, left=0.1, nats=(0.51, 0.4)))[0] == "✗"
-    assert verdict("no forgetting", forgetting=forgetting(1.0, 2.5, left=2.5, nats=(2.0, -0.6)))[0] == "—"
+    assert verdict("no forgetting", forgetting=forgetting(1.0, 0.1, left=0.1, nats=(0.09, 0.4)))[0] == "—"
+    assert verdict("no forgetting", forgetting=forgetting(1.0, 0.1, left=0.1, nats=(0.11, 0.4)))[0] == "✗"
+    assert verdict("no forgetting", forgetting=forgetting(1.0, 2.5, left=2.5, nats=(2.0, 0.09)))[0] == "—"
+    assert verdict("no forgetting", forgetting=forgetting(1.0, -0.004, left=0.1)) == ("✗", "1.00 to 0.00")
     assert verdict("no forgetting", forgetting=forgetting(1.0, left=None)) == ("—", "")
 
 
