@@ -139,8 +139,8 @@ CHECKLIST: tuple[Criterion, ...] = (
         "place; the figure is what the word that was read first is worth, as a multiple of the mean of all words read "
         "so far, with the fewest words read since and with the most (networks of one output for each input write while "
         f"they read, others when they have read all). ✓ if the second is at least {KEPT:.0%} of the first, ✗ if it is "
-        f"less in {SURE:.1%} of resamplings of the sentences too; — if that may be chance, or if at either all that was "
-        f"read is worth less than {READ:g} nats for each token written",
+        f"less, in {SURE:.1%} of resamplings of the sentences too; — if that may be chance, or if at either all words "
+        f"read are worth less than {READ:g} nats for each token written",
         _no_forgetting,
         _marks("— — ✗ ✗ ✓ ✓"),
     ),
