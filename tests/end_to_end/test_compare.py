@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import get_type_hints
 
 import pytest
 
 from tests.support.command import InProcess
+from transduce.cli.training import compare
 from transduce.comparison.demonstrations.positions import equivariance
+from transduce.comparison.family import DEMONSTRATIONS, FAMILY
 
 
 @pytest.fixture
@@ -29,10 +32,16 @@ def test_two_members_are_trained_measured_and_reported_and_then_reused(
     figures = json.loads((tmp_path / "out/figures.json").read_text(encoding="utf-8"))
     sizes = [member["scores"]["parameters"] for member in figures["family"]]
     assert sizes[0] == pytest.approx(sizes[1], rel=0.15)
+    # Of any text it is known what hangs on the first word; alignments and 水 are the demo's alone.
+    assert all(len(member["forgetting"]["kept"]) > 1 for member in figures["family"])
+    assert [(member["alignment"], member["context"]) for member in figures["family"]] == [(None, None)] * 2
+    assert all(member["scores"]["tests"].keys() == {"validation"} for member in figures["family"])
+    assert "Lines of the tests: `validation` 50. Scores are of all of them." in figures["setting"]
     growths = {member["name"]: member["parallel"]["growth"] for member in figures["family"]}
     assert growths == {"rnn": "linear", "transformer": "constant"}
-    again = cli(*arguments).succeeded()
+    again = cli(*arguments, "--score", 0.5).succeeded()
     assert again.err.count("trained already") == 2
+    assert "target tokens to BLEU 0.5" in (tmp_path / "out/report.md").read_text(encoding="utf-8")
 
 
 def test_demonstrations_alone_train_no_member(cli: InProcess, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -44,7 +53,13 @@ def test_demonstrations_alone_train_no_member(cli: InProcess, tmp_path: Path, mo
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["figures.json", "report.html", "report.md"]
 
 
+def test_the_help_names_all_that_can_be_chosen() -> None:
+    option = get_type_hints(compare, include_extras=True)["only"].__metadata__[0]
+    assert option.help.split(": ")[1].rstrip(".").split(", ") == [*(m.name for m in FAMILY), DEMONSTRATIONS]
+
+
 def test_what_is_wrong_is_said(cli: InProcess, arguments: tuple[object, ...]) -> None:
     cli("compare", "--tokens", 5, "--minutes", 1).refused("two budgets")
     cli("compare", "--minutes", 0).refused("above 0")
+    cli("compare", "--score", 0).refused("--score 0: expected a BLEU above 0")
     cli("compare", "--only", "elman").refused("--only elman", "transformer")

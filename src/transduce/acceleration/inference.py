@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal, Protocol, get_args, runtime_checkable
+from typing import Literal, Protocol, TypeGuard, get_args, runtime_checkable
 
 from torch import nn
 
@@ -22,8 +22,16 @@ class Native(Protocol):
     def use_native_code(self, form: Form) -> None: ...
 
 
-def accelerate(model: nn.Module, compute: Compute, quantize: Quantize) -> str:
+def has_native_code(model: nn.Module, compute: Compute) -> TypeGuard[Native]:
+    """Whether native code can compute this model on this machine."""
+    plain = compute.device.type == "cpu" and compute.precision == "fp32"
+    return plain and isinstance(model, Native) and native.load() is not None
+
+
+def accelerate(model: nn.Module, compute: Compute, quantize: Quantize, *, native_code: bool = True) -> str:
     """Prepare a model's products, and its native code where it has any; returns in words how they are computed now.
+
+    Without `native_code` every model is computed alike, so that speeds can be compared.
 
     float32 results stay what they were, up to the order of sums. int8 is approximate, and needs a CPU for which its
     code can be built; elsewhere the model stays as it is.
@@ -40,7 +48,7 @@ def accelerate(model: nn.Module, compute: Compute, quantize: Quantize) -> str:
     elif onednn.available():
         prepare(model, onednn.Packed)
         how = "products by oneDNN"
-    if native.load() is not None and isinstance(model, Native):
+    if native_code and has_native_code(model, compute):
         model.use_native_code(form)
         how = f"native code ({native.instructions() if form == 'float32' else int8.path()})"
     if form == "int8":

@@ -126,15 +126,33 @@ def evaluate(
 
 def compare(
     data: Annotated[
-        Path | None, typer.Option(help="Experiment file (TOML) with text, tokenizer, training. Default: the demo's.")
+        Path | None,
+        typer.Option(
+            help="Experiment file (TOML) with text, tokenizer and training. The size of its own model is that of all. "
+            "Default: the demo's."
+        ),
     ] = None,
     tokens: Annotated[
-        int | None, typer.Option(help="Target tokens to train each model on. Default: 500,000 of the demo's.")
+        int | None, typer.Option(help="Target tokens to train each model on. Default: 1,000,000 of the demo's.")
     ] = None,
-    minutes: Annotated[float | None, typer.Option(help="Minutes that each model is trained instead.")] = None,
+    minutes: Annotated[
+        float | None,
+        typer.Option(help="Minutes that each model is trained instead. The learning rate then falls by 1/√step."),
+    ] = None,
     out: Annotated[Path, typer.Option("--out", "-o", help="Folder of the runs and the report.")] = Path("runs/compare"),
     only: Annotated[
-        list[str] | None, typer.Option(help="Only rnn_search, say, or demonstrations; may be repeated.")
+        list[str] | None,
+        typer.Option(
+            help="Only this one; may be repeated: fnn_mean, fnn_concat, rnn, lstm, gru, seq2seq, rnn_search, convs2s, "
+            "bytenet, transformer, demonstrations."
+        ),
+    ] = None,
+    score: Annotated[
+        float | None,
+        typer.Option(
+            help="BLEU on the validation text to which the time of each is told. Default: half of what the best one "
+            "reached."
+        ),
     ] = None,
     settings: Settings = None,
 ) -> None:
@@ -144,7 +162,7 @@ def compare(
     """
     from transduce.commands.compare import run_compare
 
-    raise typer.Exit(run_compare(data, tokens, minutes, out, only or [], settings or []))
+    raise typer.Exit(run_compare(data, tokens, minutes, out, only or [], score, settings or []))
 
 
 def ablate(

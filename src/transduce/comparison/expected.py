@@ -11,6 +11,7 @@ from typing import Literal
 
 from transduce.comparison.growth import Growth
 from transduce.comparison.measured import Measured
+from transduce.comparison.measures.forgetting import SURE
 from transduce.comparison.measures.layers import LayerCost
 
 Mark = Literal["✓", "✗", "—"]
@@ -50,7 +51,7 @@ class Cell:
 
 COLUMNS = ("FNN mean", "FNN concat", "RNN", "+ encoder-decoder", "+ attention", "Transformer")
 
-ORDER_UNCHANGED, OTHER_LENGTH, KEPT, BEGUN, BETTER_THAN_DIAGONAL = 0.5, 0.5, 0.8, 0.5, 0.75
+ORDER_UNCHANGED, OTHER_LENGTH, KEPT, READ, BETTER_THAN_DIAGONAL = 0.5, 0.5, 0.8, 0.1, 0.75
 
 
 def _marks(row: str) -> dict[str, Mark]:
@@ -79,12 +80,17 @@ def _other_output(m: Measured) -> Verdict:
 
 
 def _no_forgetting(m: Measured) -> Verdict:
-    if len(m.forgetting) < 2:
+    kept, left = m.forgetting.kept, m.forgetting.left
+    if left is None:
         return Verdict("—", "")
-    first, last = m.forgetting[0].recall, m.forgetting[-1].recall
-    figure = f"{first:.0%} to {last:.0%}"
-    # Who never knew how a sentence begins has nothing to forget.
-    return Verdict("—", figure) if first < BEGUN else Verdict("✓" if last >= KEPT * first else "✗", figure)
+    # A rounded −0.004 would be −0.00.
+    figure = " to ".join(f"{round(k.share, 2) + 0.0:.2f}" for k in (kept[0], kept[-1]))
+    # Who reads nothing has nothing to forget.
+    if min(kept[0].nats, kept[-1].nats) < READ:
+        return Verdict("—", figure)
+    if kept[-1].share >= KEPT * kept[0].share:
+        return Verdict("✓", figure)
+    return Verdict("✗" if left < KEPT else "—", figure)
 
 
 def _apart(m: Measured) -> Verdict:
@@ -129,16 +135,20 @@ CHECKLIST: tuple[Criterion, ...] = (
     ),
     Criterion(
         "no forgetting",
-        "✓ if the translation of the source's first phrase is in the outputs for the longest sentences at least "
-        f"{KEPT:.0%} as often as for the shortest; — if it is there in less than {BEGUN:.0%} of these; the figure is "
-        "both shares",
+        "a word of the source is worth the nats by which log p of what is written falls when another stands in its "
+        "place; the figure is what the word that was read first is worth, as a multiple of the mean of all words read "
+        "so far, with the fewest words read since and with the most (networks of one output for each input write while "
+        f"they read, others when they have read all). ✓ if the second is at least {KEPT:.0%} of the first, ✗ if it is "
+        f"less, in {SURE:.1%} of resamplings of the sentences too; — if that may be chance, or if at either all words "
+        f"read are worth less than {READ:g} nats for each token written",
         _no_forgetting,
         _marks("— — ✗ ✗ ✓ ✓"),
     ),
     Criterion(
         "tells positions apart",
-        f"✓ if the alignment error rate of its cross-attention is at most {BETTER_THAN_DIAGONAL:g} times that of a "
-        "straight diagonal; without cross-attention it is 1",
+        "each written token is linked to the source token whose replacement by another changes most what would be "
+        "written there; the figure is the alignment error rate of these links. ✓ if it is at most "
+        f"{BETTER_THAN_DIAGONAL:g} times that of a straight diagonal",
         _apart,
         _marks("— — ✗ ✗ ✓ ✓"),
     ),

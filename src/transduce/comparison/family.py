@@ -21,6 +21,7 @@ from transduce.recipe import learn_tokenizers, prepare_data
 from transduce.recipe.text import held_out, read_texts
 from transduce.tasks import TASKS
 from transduce.text.pair import Tokenizers
+from transduce.training.schedule import learning_rate
 
 DEMONSTRATIONS = "demonstrations"
 """What stands beside the members in a choice of what to report."""
@@ -43,13 +44,12 @@ class Member:
     """Those of `[model]`, for a width and for the longest sentence in tokens."""
     step: int = 2
     """Widths are multiples of it."""
-    rate: float = 1.0
-    """Peak learning rate, as a multiple of the experiment's."""
 
 
 # A mean or a concatenation has one hidden layer, as in the article; a plain RNN has one as well (1.4). Convolutions
 # have to be stacked to see far: three layers of ConvS2S see 7 tokens, ByteNet's dilations 1, 2, 4, 8 see 31. ConvS2S
 # takes sinusoids where its authors learn positions, so that no weights are spent on places that training never reaches.
+# Cells are their papers': LSTM for sequence to sequence, GRU beside attention.
 FAMILY: tuple[Member, ...] = (
     Member("fnn_mean", "FNN, mean", "FNN mean",
            lambda d, _: {"kind": "feed_forward", "input": "mean", "d_model": d, "d_ff": 4 * d}),
@@ -58,10 +58,10 @@ FAMILY: tuple[Member, ...] = (
     Member("rnn", "RNN", "RNN", lambda d, _: {"kind": "rnn", "cell": "rnn", "d_model": d}),
     Member("lstm", "LSTM", "RNN", lambda d, _: {"kind": "rnn", "cell": "lstm", "d_model": d}),
     Member("gru", "GRU", "RNN", lambda d, _: {"kind": "rnn", "cell": "gru", "d_model": d}),
-    Member("seq2seq", "RNN, encoder-decoder", "+ encoder-decoder",
-           lambda d, _: {"kind": "seq2seq", "layers": 1, "d_model": d}),
-    Member("rnn_search", "RNN with attention", "+ attention",
-           lambda d, _: {"kind": "rnn_search", "layers": 1, "d_model": d}),
+    Member("seq2seq", "LSTM, encoder-decoder (source reversed)", "+ encoder-decoder",
+           lambda d, _: {"kind": "seq2seq", "cell": "lstm", "layers": 1, "d_model": d, "reverse_source": True}),
+    Member("rnn_search", "GRU with attention", "+ attention",
+           lambda d, _: {"kind": "rnn_search", "cell": "gru", "layers": 1, "d_model": d, "attention": "additive"}),
     Member("convs2s", "ConvS2S", None,
            lambda d, _: {"kind": "convs2s", "encoder_layers": 3, "decoder_layers": 3, "d_model": d,
                          "positions": "sinusoidal"}),
@@ -84,11 +84,29 @@ class Budget:
 
 
 @dataclass(frozen=True, slots=True)
+class Recipe:
+    """What a member is made of, and how it learns."""
+
+    cell: str | None
+    """Of its recurrent layers, if it has any."""
+    layers: str
+    """Those of the encoder + those of the decoder, where it has the two."""
+    width: int
+    others: dict[str, Any]
+    """Settings that the family gives it beside these."""
+    peak_rate: float
+    decay: str
+
+
+@dataclass(frozen=True, slots=True)
 class Planned(Job):
     """A member of the family and the experiment that trains it."""
 
     column: str | None
     """Its column in the article's checklist, if it has one."""
+    recipe: Recipe
+    longest: int
+    """Tokens of the longest sentence of training, validation and tests, on either side."""
 
 
 def choose(names: Sequence[str]) -> tuple[Member, ...]:
@@ -115,9 +133,10 @@ def plan(base: Experiment, budget: Budget, members: Sequence[Member], cache: Pat
     for member in members:
         own = member.settings(member.step, longest)["kind"] == base.model.kind
         model = base.model if own and _only_of_its_kind(member) else fitting(member, base, longest, sizes, target)
-        training = budgeted(base, budget, data) | {"learning_rate": member.rate * base.training.learning_rate}
-        experiment = _experiment(base, member, model, longest, training)
-        planned.append(Planned(member.name, member.label, experiment, parameters(model, sizes), member.column))
+        experiment = _experiment(base, member, model, longest, budgeted(base, budget, data))
+        recipe = _recipe(member, experiment)
+        count = parameters(model, sizes)
+        planned.append(Planned(member.name, member.label, experiment, count, member.column, recipe, longest))
     return planned
 
 
@@ -152,6 +171,18 @@ def fitting(member: Member, base: Experiment, longest: int, vocabularies: tuple[
             f"{over(best):+.0%} of them away, and {TOLERANCE:.0%} are allowed: give the experiment a larger model"
         )
     return at(best)
+
+
+def _recipe(member: Member, experiment: Experiment) -> Recipe:
+    model = experiment.model
+    settings = model.model_dump()
+    given = {name: settings[name] for name in member.settings(member.step, 1)}
+    width, cell, one = given.pop("d_model"), given.pop("cell", None), given.pop("layers", 1)
+    both = "encoder-decoder" in model.capabilities
+    layers = f"{given.pop('encoder_layers', one)} + {given.pop('decoder_layers', one)}" if both else f"{one}"
+    rate = learning_rate(experiment.training.warmup, width, experiment.training)
+    others = {name: value for name, value in given.items() if name != "kind"}
+    return Recipe(cell, layers, width, others, rate, experiment.training.decay)
 
 
 def _only_of_its_kind(member: Member) -> bool:
@@ -214,6 +245,8 @@ def _experiment(
     table["task"] = task.name
     table["model"] = model.model_dump(mode="json", exclude_none=True)
     table["training"] |= training
+    # Scores are of whole test sets; where there are none, of the whole validation text.
+    table["data"]["test"] = table["data"]["test"] or {"validation": table["data"]["valid"]}
     table["data"]["filters"]["max_length"] = min(longest, table["data"]["filters"]["max_length"])
     table["decoding"] = {key: value for key, value in table["decoding"].items() if key in task.decoding}
     # Probes stand at places that a labeller may not have.

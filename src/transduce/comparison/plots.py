@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import warnings
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from transduce.comparison.demonstrations.demonstration import Lines, Map
 from transduce.comparison.document import Picture
@@ -23,7 +23,7 @@ def pictures_of(family: Sequence[Measured]) -> dict[str, Picture]:
     return {
         "learning": draw(_learning(family), "BLEU on the validation text, by what was trained on and by time."),
         "forgetting": draw(
-            _forgetting(family), "The source's first phrase in the output, and BLEU, by the length of the source."
+            _forgetting(family), "What the word that was read first is worth later; BLEU by the length of the source."
         ),
         "parallel": draw(
             _parallel(family), "A training pass: dependent steps, and time for the same number of tokens, by length."
@@ -67,17 +67,17 @@ Panel = Callable[["Axes"], None]
 def _learning(family: Sequence[Measured]) -> list[Panel]:
     by_tokens = [(m.label, [p[0] for p in m.scores.curve], [p[3] for p in m.scores.curve]) for m in family]
     by_time = [(m.label, [p[1] for p in m.scores.curve], [p[3] for p in m.scores.curve]) for m in family]
-    return [_panel("", "target tokens", "BLEU", by_tokens), _panel("", "seconds of training", "BLEU", by_time)]
+    return [_panel("", "target tokens", "BLEU", by_tokens), _panel("", "seconds of updates", "BLEU", by_time)]
 
 
 def _forgetting(family: Sequence[Measured]) -> list[Panel]:
-    def lines(value: Callable[[Any], float]) -> Curves:
-        return [(m.label, [(g.shortest + g.longest) / 2 for g in m.forgetting], [value(g) for g in m.forgetting])
-                for m in family]  # fmt: skip
-
+    shares = [(m.label, [(k.nearest + k.farthest) / 2 for k in m.forgetting.kept],
+               [k.share for k in m.forgetting.kept]) for m in family]  # fmt: skip
+    bleu = [(m.label, [(g.shortest + g.longest) / 2 for g in m.forgetting.groups],
+             [g.bleu for g in m.forgetting.groups]) for m in family]  # fmt: skip
     return [
-        _panel("", "tokens of the source", "first phrase kept (%)", lines(lambda g: 100 * g.recall)),
-        _panel("", "tokens of the source", "BLEU", lines(lambda g: g.bleu)),
+        _panel("", "words read since", "worth of the first word, in means", shares),
+        _panel("", "tokens of the source", "BLEU", bleu),
     ]
 
 

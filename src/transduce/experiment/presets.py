@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from transduce.models import kinds_with
+from transduce.models import DEFAULT, kinds_with, sized_by_presets
 from transduce.tasks import TASKS, Task
 
 PresetName = Literal["tiny", "small", "base", "big"]
-
-MODEL: dict[str, Any] = {"kind": "transformer"}
-"""The model of an experiment that names no kind, and the only one that the sizes below are for."""
 
 PRESETS: dict[PresetName, dict[str, Any]] = {
     # The sizes that reached 41 BLEU on the 29,000 pairs of Multi30k: little text asks for few weights
@@ -60,13 +57,13 @@ def choose(pairs: int) -> tuple[PresetName, str]:
 def fill_in(name: Any, values: dict[str, Any]) -> dict[str, Any]:
     """`values` laid on what their task asks for, and that on the preset (on nothing, if there is none of that name).
 
-    Another model than `MODEL` keeps its own defaults for what is left out.
+    A model that the presets' sizes are not for keeps its own defaults for what is left out.
     """
     preset = PRESETS[name] if isinstance(name, str) and name in PRESETS else {}
     values = merge(own_settings(_task(values)), values)
-    model = values.get("model", {})
-    if isinstance(model, dict) and model.get("kind", MODEL["kind"]) == MODEL["kind"]:
-        return merge(merge({"model": MODEL}, preset), values)
+    kind = _kind(values)
+    if sized_by_presets(kind):
+        return merge(merge({"model": {"kind": kind}}, preset), values)
     return merge({table: rest for table, rest in preset.items() if table != "model"}, values)
 
 
@@ -83,11 +80,16 @@ def own_settings(task: Task[Any] | None) -> dict[str, Any]:
 
 def _task(values: dict[str, Any]) -> Task[Any] | None:
     """The task that is named, or else what the model can do; None where neither makes sense."""
-    name, model = values.get("task"), values.get("model")
+    name, kind = values.get("task"), _kind(values)
     if name is not None:
         return TASKS.get(name) if isinstance(name, str) else None
-    kind = model.get("kind", MODEL["kind"]) if isinstance(model, dict) else MODEL["kind"]
     return next((task for task in TASKS.values() if kind in kinds_with(task.needs)), None)
+
+
+def _kind(values: dict[str, Any]) -> Any:
+    """Of the table `model`; None where there is something else in its place."""
+    model = values.get("model", {})
+    return model.get("kind", DEFAULT().kind) if isinstance(model, dict) else None
 
 
 def merge(under: dict[str, Any], over: dict[str, Any]) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from transduce.data.filters import FilterConfig
 from transduce.devices import ComputeConfig
 from transduce.evaluation.scores import ScoringConfig
 from transduce.experiment.presets import PresetName, fill_in
-from transduce.models import ModelConfig, TransformerConfig, kinds_with
+from transduce.models import DEFAULT, ModelConfig, kinds_with
 from transduce.search.config import WIDEST_BEAM, DecodingConfig
 from transduce.tasks import TASKS, TaskName
 from transduce.text.tokenizer import TokenizerConfig
@@ -125,7 +125,7 @@ class Experiment(Config):
     """Sizes and recipe for what is left out here; `load` chooses by the number of training pairs unless given."""
     data: DataConfig
     tokenizer: TokenizerConfig = TokenizerConfig()
-    model: ModelConfig = TransformerConfig()
+    model: ModelConfig = DEFAULT()
     """What learns: one of the models below, which `kind` tells apart; the Transformer unless given."""
     task: TaskName = None  # type: ignore[assignment]  # the validator below puts a name in its place
     """What is learned: a target of any length for a source (`translate`), one target token for each source token

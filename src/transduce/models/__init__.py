@@ -6,6 +6,7 @@ from pydantic import Field
 
 from transduce.models.bert import BertConfig
 from transduce.models.bytenet import ByteNetConfig
+from transduce.models.contract import ModelSettings
 from transduce.models.convs2s import ConvS2SConfig
 from transduce.models.feed_forward import FeedForwardConfig
 from transduce.models.gpt import GptConfig
@@ -29,14 +30,26 @@ ModelConfig = Annotated[
     Field(discriminator="kind"),
 ]
 
+DEFAULT = TransformerConfig
+"""The settings of an experiment that names no kind."""
+
 
 def kinds_with(capability: str) -> list[str]:
     """The models that declare a capability, by `kind`."""
-    configs = (config() for config in get_args(get_args(ModelConfig)[0]))
-    return [config.kind for config in configs if capability in config.capabilities]
+    return [settings.kind for settings in _every() if capability in settings.capabilities]
+
+
+def sized_by_presets(kind: object) -> bool:
+    """Whether the sizes of the presets are for the model of this kind, if there is one."""
+    return any(settings.kind == kind and settings.takes_preset_sizes for settings in _every())
+
+
+def _every() -> list[ModelSettings]:
+    return [settings() for settings in get_args(get_args(ModelConfig)[0])]
 
 
 __all__ = [
+    "DEFAULT",
     "BertConfig",
     "ByteNetConfig",
     "ConvS2SConfig",
@@ -49,4 +62,5 @@ __all__ = [
     "Seq2SeqConfig",
     "TransformerConfig",
     "kinds_with",
+    "sized_by_presets",
 ]

@@ -189,6 +189,8 @@ class ModelSettings(Config, ABC):
 
     largest: ClassVar[int] = 1_000_000
     """Of a model's sizes; a hundred times what any model has had."""
+    takes_preset_sizes: ClassVar[bool] = False
+    """Whether the sizes of the presets are for this model; others keep their own defaults, those of their papers."""
 
     kind: str
     """The model's name, which no other has."""
@@ -205,6 +207,11 @@ class ModelSettings(Config, ABC):
     def needs_joint_vocabulary(self) -> bool:
         """Whether one matrix serves both languages (`tie = "all"`)."""
         return self.tie == "all"
+
+    @property
+    def reads_backwards(self) -> bool:
+        """Whether its encoder takes the source's last token first."""
+        return False
 
     @property
     @abstractmethod

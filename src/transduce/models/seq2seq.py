@@ -40,6 +40,10 @@ class Seq2SeqConfig(ModelSettings):
     def longest(self) -> int | None:
         return None
 
+    @property
+    def reads_backwards(self) -> bool:
+        return self.reverse_source
+
     def activation_floats(self, length: int) -> int:
         """About 10 vectors of d_model for an LSTM's gates, states and dropout; other cells keep fewer."""
         return 2 * self.layers * 10 * self.d_model

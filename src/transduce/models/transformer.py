@@ -29,6 +29,8 @@ from transduce.models.contract import EncoderDecoder, ModelSettings
 class TransformerConfig(ModelSettings):
     """The numbers of the paper's Table 3; the defaults are its base model."""
 
+    takes_preset_sizes = True
+
     kind: Literal["transformer"] = "transformer"
     """The paper's model; what a `[model]` without a `kind` is."""
     encoder_layers: int = Field(6, ge=1)

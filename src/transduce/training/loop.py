@@ -223,6 +223,7 @@ class Trainer:
         state, config = self.state, self.config
         if not self.world.leads:
             return
+        started = time.perf_counter()
         with self.compute.alone():
             validation = self.validator(self.model)
         if not math.isfinite(validation.loss):
@@ -232,7 +233,7 @@ class Trainer:
             write_snapshot(self.run.path / "best", {"weights": self._weights()}, {"update": state.update})
         self.journal.write("validation", update=state.update, epoch=state.epoch, best=improved,
                            target_tokens=state.target_tokens, seconds=round(state.seconds, 3),
-                           **validation.to_json())  # fmt: skip
+                           took=round(time.perf_counter() - started, 3), **validation.to_json())  # fmt: skip
         self.listener.validated(state, validation, improved)
 
     def _save(self) -> None:

@@ -30,7 +30,7 @@ class TrainingState:
     flops_per_token: float = 0.0
     """Floating-point operations so far, and per padded token as measured on the first batch."""
     seconds: float = 0.0
-    """Time spent in updates, validations and saves."""
+    """Time spent in updates and validations; how long each validation took, the journal has."""
     best: float = -math.inf
     """The best validation so far, in the sense of `training.best_by`, and the update it was made at."""
     best_update: int = 0

@@ -12,6 +12,7 @@ from transduce.demo.corpus import pairs
 from transduce.demo.shipped import RUN
 from transduce.devices import ComputeConfig
 from transduce.errors import ConfigError
+from transduce.run_folder import RunFolder
 from transduce.translator import Translator
 
 pytestmark = pytest.mark.usefixtures("unchecked_shapes")
@@ -81,3 +82,16 @@ def test_what_computes_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     assert inference.training_arithmetic(compute) == "PyTorch alone"
     monkeypatch.setattr(onednn, "available", lambda: False)
     assert inference.accelerate(other, compute, "none") == "fp32, PyTorch alone"
+
+
+def test_native_code_can_be_left_out_so_that_models_are_computed_alike() -> None:
+    fast, alike = load("none"), load("none")
+    model = RunFolder.open(RUN).model().eval()
+    inference.accelerate(model, alike.compute, "none", native_code=False)
+    alike.model = alike.models[0] = model
+    assert inference.has_native_code(model, alike.compute) == (native.load() is not None)
+    assert not inference.has_native_code(torch.nn.Linear(3, 5), alike.compute)
+    assert not inference.has_native_code(model, replace(alike.compute, precision="bf16"))
+    assert model._native is None
+    assert (fast.models[0]._native is None) == (native.load() is None)
+    assert [t.text for t in fast.translate(TEXTS)] == [t.text for t in alike.translate(TEXTS)]

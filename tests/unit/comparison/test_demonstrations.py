@@ -19,6 +19,8 @@ from transduce.layers import position
 from transduce.layers.additive_attention import additive_scores
 from transduce.layers.attention import attention_scores
 from transduce.layers.masks import causal_mask
+from transduce.run_folder import RunFolder, read_json
+from transduce.text.specials import RESERVED
 from transduce.translator import Translator
 
 pytestmark = pytest.mark.usefixtures("unchecked_shapes")
@@ -117,6 +119,24 @@ def test_bytes_that_are_kept_for_gradients() -> None:
     assert [float(row[3]) > float(row[4]) for row in found.table.rows] == [True] * 3
 
 
+@pytest.mark.parametrize(
+    ("dot", "holds"),
+    [
+        ([(0.1, 10), (0.1, 10), (0.1, 10)], True),
+        # Slower at one width of three, or as large.
+        ([(0.1, 10), (0.3, 10), (0.1, 10)], False),
+        ([(0.1, 10), (0.1, 10), (0.1, 20)], False),
+    ],
+)
+def test_the_verdict_on_cost_follows_from_times_and_bytes(
+    monkeypatch: pytest.MonkeyPatch, dot: list[tuple[float, int]], holds: bool
+) -> None:
+    """Seconds and bytes by width: for addition always 0.2 and 20."""
+    found = iter([cost for one in dot for cost in ((0.2, 20), one)])
+    monkeypatch.setattr(attention, "cost", lambda *_: next(found))
+    assert attention.additive_against_dot().holds == holds
+
+
 def test_one_water_and_two_contexts(shipped: Translator, monkeypatch: pytest.MonkeyPatch) -> None:
     found = words.two_waters(shipped)
     assert found.holds
@@ -154,6 +174,21 @@ def test_the_map_is_of_the_words_vectors_before_and_after(shipped: Translator) -
     assert before.points[0][2:] != after.points[0][2:]  # type: ignore[union-attr]
     # The verdict is the rank that is told.
     assert found.holds == ("after: " in found.measured and found.measured.endswith("place 1 of the ten."))
+
+
+def test_neighbours_are_sought_in_the_whole_vocabulary(shipped: Translator) -> None:
+    model, tokenizer = shipped.models[0], shipped.tokenizers.source
+    (found,) = words.neighbours(model, tokenizer, ["河流"])
+    own = tokenizer.encode_batch(["河流"])[0]
+    table: Tensor = model.source_embedding.weight  # type: ignore[union-attr, assignment]
+    cosines = torch.cosine_similarity(table, table[own].mean(0, keepdim=True)).detach()
+    rows = sorted((float(c), id) for id, c in enumerate(cosines) if id >= RESERVED and id not in own)[::-1]
+    expected = [(tokenizer.piece_name(id).strip(), c) for c, id in rows[: words.NEAREST]]
+    assert [name for name, _ in found] == [name for name, _ in expected]
+    assert [c for _, c in found] == pytest.approx([c for _, c in expected], abs=1e-5)
+    # They are those after training, and were others before.
+    row = words.map_of_words(shipped).table.rows[1]
+    assert row[0] == "河流" and all(f"{name} {cosine:.2f}" in row[2] for name, cosine in found) and row[1] != row[2]
 
 
 def test_finding_a_word_needs_its_scores() -> None:
@@ -230,11 +265,23 @@ def test_the_verdict_on_hops_follows_from_the_answers(monkeypatch: pytest.Monkey
 
 def test_a_memory_network_is_trained_on_questions_and_asked_each_kind(tmp_path: Path) -> None:
     shares = memory.answered(2, 3, tmp_path)
-    assert len(shares) == len(KINDS) and all(0 <= share <= 1 for share in shares)
-    assert memory.experiment(3, 7).model.kind == "memory_network"
+    run = RunFolder.open(tmp_path / "2")
+    model = run.experiment.model
+    assert (run.experiment.task, model.kind, model.hops) == ("answer", "memory_network", 2)  # type: ignore[union-attr]
+    results = read_json(run.path / "results.json")
+    assert results["updates"] == 3 and list(results["tests"]) == list(KINDS)
+    exact = [{s["name"]: s for s in test["scores"]}["exact"] for test in results["tests"].values()]
+    assert shares == [score["value"] / 100 for score in exact]
+    # Each kind has questions of its own.
+    assert len({test["sha256"] for test in results["tests"].values()}) == len(KINDS)
 
 
 def test_copies_are_learned_with_positions_and_are_the_worse_the_longer_without() -> None:
-    with_, without = (learning.copying(kind, 3, seed=1) for kind in ("sinusoidal", "none"))
+    with_, without = (learning.copying(kind, 150, seed=1) for kind in ("sinusoidal", "none"))
     assert len(with_) == len(without) == len(learning.LENGTHS)
-    assert all(0 <= share <= 1 for share in (*with_, *without))
+    # Without positions the model knows which tokens there are: at 4, one in four is right by guessing.
+    assert with_[0] > 0.9 and without[0] < 0.7
+    assert all(a - b > 0.1 for a, b in zip(with_, without, strict=True))
+    quarter = len(without) // 4
+    means = [sum(without[i : i + quarter]) / quarter for i in range(0, len(without), quarter)]
+    assert means == sorted(means, reverse=True) and means[0] > means[-1] + 0.2

@@ -12,7 +12,7 @@ from transduce.comparison.expected import CHECKLIST, COLUMNS, cell, differences,
 from transduce.comparison.family import FAMILY
 from transduce.comparison.measures.alignment import Alignment
 from transduce.comparison.measures.context import Context
-from transduce.comparison.measures.forgetting import Group
+from transduce.comparison.measures.forgetting import Forgetting, Kept
 
 RULES = {criterion.title: criterion for criterion in CHECKLIST}
 
@@ -47,17 +47,36 @@ def test_lengths() -> None:
     assert verdict("output of another length", lengths=replace(lengths, longer_outputs=None)) == ("—", "")
 
 
+def forgetting(*shares: float, left: float | None, nats: tuple[float, float] = (3.0, 1.0)) -> Forgetting:
+    """Shares of three groups, of which only the nearest and the farthest count."""
+    kept = [Kept(8 * i, 8 * i + 7, 50, share, nats[i > 0]) for i, share in enumerate(shares)]
+    return Forgetting(kept, left, [])
+
+
 @pytest.mark.parametrize(
-    ("first", "last", "mark"), [(1.0, 0.8, "✓"), (1.0, 0.79, "✗"), (0.6, 0.48, "✓"), (0.4, 0.1, "—")]
+    ("last", "left", "mark"),
+    [(1.0, 0.9, "✓"), (1.0, 0.79, "✓"), (0.9, 0.79, "✗"), (-0.1, 0.1, "✗"), (0.9, 0.8, "—"), (4.0, 4.5, "✓")],
 )
-def test_forgetting_compares_the_longest_with_the_shortest(first: float, last: float, mark: str) -> None:
-    groups = [Group(3, 7, 11, first, 50.0), Group(8, 11, 13, 0.0, 50.0), Group(12, 17, 19, last, 50.0)]
-    assert verdict("no forgetting", forgetting=groups)[0] == mark
+def test_forgetting_is_what_is_surely_lost_between_the_nearest_and_the_farthest(
+    last: float, left: float, mark: str
+) -> None:
+    found = verdict("no forgetting", forgetting=forgetting(1.25, 0.0, last, left=left))
+    assert found == (mark, f"1.25 to {last:.2f}")
+
+
+def test_who_reads_nothing_has_nothing_to_forget() -> None:
+    assert verdict("no forgetting", forgetting=forgetting(1.0, 0.1, left=0.1, nats=(0.09, 0.4)))[0] == "—"
+    assert verdict("no forgetting", forgetting=forgetting(1.0, 0.1, left=0.1, nats=(0.11, 0.4)))[0] == "✗"
+    assert verdict("no forgetting", forgetting=forgetting(1.0, 2.5, left=2.5, nats=(2.0, 0.09)))[0] == "—"
+    assert verdict("no forgetting", forgetting=forgetting(1.0, -0.004, left=0.1)) == ("✗", "1.00 to 0.00")
+    assert verdict("no forgetting", forgetting=forgetting(1.0, left=None)) == ("—", "")
 
 
 def test_alignment_is_measured_against_the_diagonal() -> None:
-    assert verdict("tells positions apart", alignment=Alignment(7, 0.3, 0.4)) == ("✓", "AER 0.30")
-    assert verdict("tells positions apart", alignment=Alignment(7, 0.31, 0.4)) == ("✗", "AER 0.31")
+    assert verdict("tells positions apart", alignment=Alignment(7, 0.3, None, 0.4)) == ("✓", "AER 0.30")
+    # One rule for all: what it attends to stands beside it.
+    assert verdict("tells positions apart", alignment=Alignment(7, 0.31, 0.1, 0.4)) == ("✗", "AER 0.31")
+    assert verdict("tells positions apart", alignment=None) == ("—", "")
 
 
 def test_only_linear_growth_is_not_parallel() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -31,10 +32,12 @@ from transduce.training.state import TrainingState
 pytestmark = pytest.mark.usefixtures("unchecked_shapes")
 
 
-def base(folder: Path) -> Experiment:
+def base(folder: Path, **filters: Any) -> Experiment:
     training = {"batch_tokens": 300, "update_tokens": 300, "max_updates": 100, "warmup": 20, "validate_every": 10,
                 "save_every": 10, "log_every": 1}  # fmt: skip
-    return Experiment.model_validate(copy_settings(folder, pairs=211, training=training))
+    settings = copy_settings(folder, pairs=211, training=training)
+    settings["data"]["filters"] |= filters
+    return Experiment.model_validate(settings)
 
 
 def planned(folder: Path, *names: str, tokens: int | None = 4000) -> list[Planned]:
@@ -56,6 +59,33 @@ def test_parameters_are_those_of_the_model_that_is_built(tmp_path: Path) -> None
     for one in planned(tmp_path, "rnn_search", "fnn_concat"):
         size = learn_tokenizers(one.experiment).source.size
         assert sum(p.numel() for p in one.experiment.model.build(size, size).parameters()) == one.parameters
+
+
+def test_the_recipe_is_the_models_own_settings_and_its_rate(tmp_path: Path) -> None:
+    found = {one.name: one for one in planned(tmp_path)}
+    for one in found.values():
+        model, recipe = one.experiment.model, one.recipe
+        assert (recipe.width, recipe.cell) == (model.d_model, getattr(model, "cell", None))  # type: ignore[union-attr]
+        assert all(getattr(model, name) == value for name, value in recipe.others.items())
+        training = one.experiment.training
+        assert (recipe.peak_rate, recipe.decay) == (training.learning_rate, training.decay) == (0.01, "linear")
+    layers = [one.recipe.layers for one in found.values()]
+    assert layers == ["1", "1", "1", "1", "1", "1 + 1", "1 + 1", "3 + 3", "4 + 4", "2 + 2"]
+    # What the label says of a member is so.
+    reversed_, attention = found["seq2seq"], found["rnn_search"]
+    assert reversed_.label == "LSTM, encoder-decoder (source reversed)" and reversed_.recipe.cell == "lstm"
+    assert reversed_.recipe.others == {"reverse_source": True} and reversed_.experiment.model.reads_backwards
+    assert attention.label == "GRU with attention" and attention.recipe.cell == "gru"
+    assert [name for name, one in found.items() if one.experiment.model.reads_backwards] == ["seq2seq"]
+
+
+def test_without_a_rate_the_papers_formula_gives_each_its_own(tmp_path: Path) -> None:
+    experiment = base(tmp_path)
+    training = experiment.training.model_copy(update={"learning_rate": 0.0})
+    formula = experiment.model_copy(update={"training": training})
+    for one in plan(formula, Budget(), choose(["rnn", "transformer"]), tmp_path / ".cache"):
+        expected = one.experiment.model.d_model**-0.5 * 20**-0.5  # type: ignore[union-attr]
+        assert one.recipe.peak_rate == pytest.approx(expected)
 
 
 def test_no_other_width_comes_nearer(tmp_path: Path) -> None:
@@ -140,11 +170,22 @@ def test_a_comparison_that_was_killed_goes_on_and_makes_nothing_twice(tmp_path: 
         train_all(planned(tmp_path, "fnn_mean", tokens=2000), tmp_path / "out", watch)
 
 
+def test_a_length_beyond_all_is_tried_whatever_the_training_text_was_cut_to(tmp_path: Path) -> None:
+    """Held-out text has up to 10 words, and the concatenated network room for them: 9 words would show nothing."""
+    experiment = base(tmp_path, max_length=3, max_dropped=1.0)
+    (one,) = family = plan(experiment, Budget(500), choose(["fnn_concat"]), tmp_path / ".cache")
+    assert one.longest == one.experiment.model.longest == 10 and one.experiment.data.filters.max_length == 3
+    folders, _ = train_all(family, tmp_path / "out", lambda _: Watcher())
+    lines = (tmp_path / "valid.txt").read_text(encoding="utf-8").split("\n")[:5]
+    found = measure_lengths(Subject(one, folders[0], [TestSet("test", lines, lines, [None] * 5, 5)]))
+    assert (found.tried, found.accepted) == (30, False)
+
+
 def test_an_average_of_words_is_blind_to_their_order_and_a_recurrent_state_is_not(tmp_path: Path) -> None:
     family = planned(tmp_path, "fnn_mean", "fnn_concat", "rnn")
     folders, _ = train_all(family, tmp_path / "out", lambda _: Watcher())
     lines = (tmp_path / "valid.txt").read_text(encoding="utf-8").split("\n")[:20]
-    tests = [TestSet("test", lines, [f"{line} red blue" for line in lines], [None] * len(lines))]
+    tests = [TestSet("test", lines, [f"{line} red blue" for line in lines], [None] * len(lines), len(lines))]
     mean, concat, rnn = (Subject(one, run, tests) for one, run in zip(family, folders, strict=True))
     blind = measure_order(mean)
     assert blind.unchanged_reversed == blind.unchanged_shuffled == 1 and blind.effect < 1e-5

@@ -10,7 +10,6 @@ import pytest
 from transduce.comparison.growth import Growth
 from transduce.comparison.measures.alignment import Count
 from transduce.comparison.measures.context import measure_context, phrases
-from transduce.comparison.measures.forgetting import first_phrase, measure_forgetting
 from transduce.comparison.measures.parallel import measure_parallel
 from transduce.comparison.measures.words import says
 from transduce.comparison.subject import TestSet
@@ -61,7 +60,7 @@ def test_a_models_longest_sentence_bounds_what_is_tried() -> None:
 
 
 def subject(examples: list[Example], texts: list[str]) -> Any:
-    test = TestSet("test", [e.source for e in examples], [e.target for e in examples], examples)
+    test = TestSet("test", [e.source for e in examples], [e.target for e in examples], examples, len(examples))
     experiment = SimpleNamespace(target_language="en")
     return SimpleNamespace(
         tests=[test], texts=[texts], sources=[[list(e.source) for e in examples]],
@@ -78,16 +77,6 @@ def test_context_wants_the_phrase_that_stands_for_water() -> None:
     assert [found.accuracy, found.blind] == pytest.approx([2 / 3, 2 / 3])
     assert found.by_sense == {"水课": (1, 2), "喝水": (1, 1)}
     assert measure_context(subject([DRY], ["I walk"])) is None
-
-
-def test_forgetting_looks_for_the_first_phrase_by_length() -> None:
-    long = Example("她" + "很" * 20, "She is very tired", ((0, 1, 0, 3),), (), ())
-    examples = [EASY] * 10 + [long] * 11
-    texts = ["I love courses"] * 9 + ["love"] + ["He is"] * 11
-    short, far = measure_forgetting(subject(examples, texts))
-    assert (short.shortest, short.longest, short.sentences, short.recall) == (4, 4, 10, 0.9)
-    assert (far.longest, far.sentences, far.recall) == (21, 11, 0.0)
-    assert first_phrase(None, "Two dogs") == "Two" and first_phrase(None, "") == ""
 
 
 def test_a_phrase_is_whole_words_in_whatever_case() -> None:

@@ -12,10 +12,12 @@ from rich.console import Console
 from tests.unit.comparison.figures import measured
 from transduce.comparison.demonstrations.demonstration import Demonstration, Lines, Map
 from transduce.comparison.document import Detail, Points, Section, Table, to_html, to_markdown, to_terminal
+from transduce.comparison.measures.forgetting import Kept
 from transduce.comparison.measures.layers import LayerCost
+from transduce.comparison.measures.parallel import Parallel
 from transduce.comparison.measures.scores import time_to
 from transduce.comparison.measures.showcase import Shown
-from transduce.comparison.report import Comparison, write_report
+from transduce.comparison.report import Comparison, build, write_report
 
 ONE, RISING = [1, 1, 1, 1], [5, 9, 17, 33]
 LAYERS = [
@@ -43,6 +45,7 @@ def test_the_files_and_what_they_say(tmp_path: Path) -> None:
     write_report(comparison(), tmp_path)
     html, markdown = ((tmp_path / f"report.{form}").read_text(encoding="utf-8") for form in ("html", "md"))
     for text in (html, markdown):
+        assert "attention = additive" in text and "1 + 1" in text and "0.004" in text
         assert "Expected, then measured" in text and "我爱水课" in text
         assert "RNN, parallel in training: ✗ was expected and ✓ was measured" in text
         assert "Transformer, " not in text
@@ -61,6 +64,39 @@ def test_the_files_and_what_they_say(tmp_path: Path) -> None:
     assert "✓ Scaling (2.5.6). The article: It saturates. Measured: 13 % is left." in html
     assert html.count("The map: Place 3 of the ten.") == 1  # among what came out otherwise
     assert "水</text>" in html
+
+
+def text_of(made: Comparison) -> str:
+    return to_markdown("", build(made))
+
+
+def test_a_member_that_takes_no_long_text_has_its_row_and_the_others_theirs(tmp_path: Path) -> None:
+    rnn, transformer = comparison().family
+    short = replace(transformer, label="Short", parallel=Parallel([4, 8], [5, 5], "constant", [0.002, 0.003]))
+    for family in ([rnn, short], [short, rnn]):
+        lines = text_of(replace(comparison(), family=family)).splitlines()
+        assert "| steps | 4 | 8 | 16 | growth |" in lines
+        assert "| Short | 5 | 5 | — | constant |" in lines and "| RNN | 17 | 17 | 17 | constant |" in lines
+        assert "| Short | 2.0 | 3.0 | — |" in lines and "| RNN | 10.0 | 11.0 | 12.0 |" in lines
+
+
+def test_what_a_word_is_worth_stands_under_its_distance(tmp_path: Path) -> None:
+    rnn, transformer = comparison().family
+    kept = [Kept(0, 0, 40, 1.0, 2.0), Kept(33, 35, 11, -0.25, 2.0)]
+    labeller = replace(rnn, label="Labeller", forgetting=replace(rnn.forgetting, kept=kept))
+    lines = text_of(replace(comparison(), family=[labeller, transformer])).splitlines()
+    assert "|  | 0 | 1–3 | 4–7 | 8–15 | 16–31 | over 31 |" in lines
+    assert "| Labeller | 1.00 (40) | — | — | — | — | -0.25 (11) |" in lines
+    assert "| Transformer | — | — | 1.20 (31) | — | 1.10 (37) | — |" in lines
+
+
+def test_time_is_told_to_half_of_the_best_score_or_to_the_one_asked_for() -> None:
+    half, asked = text_of(comparison()), text_of(replace(comparison(), goal=12.5))
+    assert "target tokens to BLEU 30" in half and "half of what the best one reached" in half
+    assert "| Transformer | 1,009 | 3,001 | 61.0 / 71.0 | 2,000 | 1 |" in half.splitlines()
+    assert "training s to BLEU 12.5" in asked and "what was asked for" in asked
+    # Beside the speed that all have in common stands that of native code.
+    assert "| Transformer | 2 | 1,500 | 0 | 37 | 101 |" in half.splitlines()
 
 
 def test_the_same_figures_make_the_same_file(tmp_path: Path) -> None:

@@ -8,8 +8,8 @@ import pytest
 
 from transduce.experiment import Experiment, TrainingConfig
 from transduce.experiment.load import parse, to_toml
-from transduce.experiment.presets import PRESETS, choose, merge
-from transduce.models import Seq2SeqConfig
+from transduce.experiment.presets import PRESETS, choose, fill_in, merge
+from transduce.models import Seq2SeqConfig, TransformerConfig
 
 DATA: dict[str, Any] = {
     "train": [{"source": "/a/train.zh", "target": "/a/train.en", "weight": 2.0}, {"tsv": "/a/more.tsv"}],
@@ -67,6 +67,19 @@ def test_the_sizes_of_a_preset_are_the_transformers_and_its_recipe_is_every_mode
     assert theirs.model_dump(exclude={"model"}) == ours.model_dump(exclude={"model"})
     given = Experiment.model_validate({"preset": name, "data": DATA, "model": Seq2SeqConfig(layers=3)})
     assert given == theirs and parse(to_toml(given), "there") == given
+
+
+def test_a_models_settings_say_whether_a_presets_sizes_are_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    def sizes(**model: Any) -> dict[str, Any]:
+        return fill_in("tiny", {"model": model})["model"]
+
+    transformer = {"kind": "transformer", **PRESETS["tiny"]["model"]}
+    assert sizes() == sizes(kind="transformer") == transformer and sizes(kind="seq2seq") == {"kind": "seq2seq"}
+    monkeypatch.setattr(Seq2SeqConfig, "takes_preset_sizes", True)
+    monkeypatch.setattr(TransformerConfig, "takes_preset_sizes", False)
+    assert sizes(kind="seq2seq") == transformer | {"kind": "seq2seq"} and sizes() == {}
+    # What is no kind at all is told when the settings are checked.
+    assert sizes(kind=["no", "kind"]) == {"kind": ["no", "kind"]}
 
 
 def test_merge_goes_table_by_table_and_changes_neither() -> None:

@@ -65,7 +65,7 @@ def fitting(folder: Path, **training: Any) -> Experiment:
 def losses(path: Path) -> list[dict[str, Any]]:
     """All that was learned: the journal but for times and for the batches that were found."""
     return [
-        {k: v for k, v in event.items() if k != "seconds"}
+        {k: v for k, v in event.items() if k not in ("seconds", "took")}
         for event in read_journal(path / "journal.jsonl")
         if event["event"] != "memory"
     ]

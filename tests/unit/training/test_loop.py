@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import time
 from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
@@ -18,6 +19,7 @@ from tests.support.copy_run import tiny_experiment
 from transduce.data.batching import Update
 from transduce.errors import TrainingError
 from transduce.experiment import Experiment
+from transduce.models.contract import Model
 from transduce.recipe import Watcher, train
 from transduce.run_folder import RunFolder
 from transduce.training.distributed import World
@@ -25,7 +27,7 @@ from transduce.training.journal import read_journal
 from transduce.training.loop import Trainer
 from transduce.training.schedule import learning_rate
 from transduce.training.state import TrainingState
-from transduce.training.validation import Validation
+from transduce.training.validation import Validation, Validator
 
 pytestmark = pytest.mark.usefixtures("unchecked_shapes")
 
@@ -94,6 +96,21 @@ def test_a_run_is_complete(tmp_path: Path) -> None:
     assert results["parameters"] == sum(t.numel() for t in weights(run.path).values())
     report = json.loads((run.path / "data.json").read_text(encoding="utf-8"))["report"]["corpora"][0]
     assert (report["read"], report["kept"]) == (211, 211)
+
+
+def test_the_journal_says_how_long_each_validation_took(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """So that the speed of training can be told without them, though their time is part of the whole."""
+    validate = Validator.__call__
+
+    def slowly(self: Validator, model: Model) -> Validation:
+        time.sleep(0.3)
+        return validate(self, model)
+
+    monkeypatch.setattr(Validator, "__call__", slowly)
+    train(tiny_experiment(tmp_path, validate_every=10), tmp_path / "run")
+    took = [e["took"] for e in read_journal(tmp_path / "run/journal.jsonl") if e["event"] == "validation"]
+    whole = json.loads((tmp_path / "run/results.json").read_text(encoding="utf-8"))["training_seconds"]
+    assert len(took) == 2 and min(took) >= 0.3 and whole >= round(sum(took), 1)
 
 
 def test_counted_operations_are_about_six_per_weight_and_token(tmp_path: Path) -> None:

@@ -63,7 +63,7 @@ def content(path: Path) -> dict[str, Any]:
     """All that a run holds but times: bit for bit."""
     run = RunFolder.open(path)
     found: dict[str, Any] = {
-        "journal": [{k: v for k, v in e.items() if k != "seconds"} for e in read_journal(run.journal)]
+        "journal": [{k: v for k, v in e.items() if k not in ("seconds", "took")} for e in read_journal(run.journal)]
     }
     for snapshot in [*run.checkpoints(), run.weights("best"), run.weights("average")]:
         names = ["weights", "optimizer"] if "step" in snapshot.folder.name else ["weights"]

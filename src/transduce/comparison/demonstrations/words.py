@@ -17,6 +17,7 @@ from transduce.inspection.layerwise import similarities
 from transduce.inspection.recorder import record
 from transduce.models.contract import Model
 from transduce.recipe import build_model
+from transduce.text.specials import RESERVED
 from transduce.text.tokenizer import Tokenizer
 from transduce.translator import Translator
 
@@ -27,7 +28,7 @@ MOVED = 0.9
 GROUPS = {"water": ("水", "河流", "瀑布"), "campus": ("大学生", "论文", "作业")}
 """The article's: each ought to be together, and apart from the other."""
 ROUNDING = 1e-9
-NEAREST = 3
+NEAREST = 5
 """Neighbours that are named."""
 
 
@@ -109,8 +110,9 @@ def map_of_words(translator: Translator) -> Demonstration:
     ranks = [rank(before), rank(after)]
     said = [f"{when}: {within:.3f} within the groups, {between:.3f} between them, place {place} of the ten"
             for (when, (within, between)), place in zip(apart.items(), ranks, strict=True)]  # fmt: skip
-    nearest = [_nearest(vectors, words) for vectors in (before, after)]
-    rows = [[word, ", ".join(nearest[0][word]), ", ".join(nearest[1][word])] for word in words]
+    around = [neighbours(model, tokenizer, words) for model in (fresh, trained)]
+    rows = [[word, *(", ".join(f"{name} {cosine:.2f}" for name, cosine in found[i]) for found in around)]
+            for i, word in enumerate(words)]  # fmt: skip
     return Demonstration(
         title="The map of words, before and after training",
         section="1.2",
@@ -121,15 +123,22 @@ def map_of_words(translator: Translator) -> Demonstration:
         "mean of their vectors",
         measured="; ".join(said) + ".",
         holds=ranks[1] == 1,
-        table=Table(["", f"{NEAREST} nearest of the six before training", "after"], rows, numbers=False),
+        table=Table(["", f"{NEAREST} nearest of {tokenizer.size - RESERVED:,} pieces before training", "after"], rows,
+                    numbers=False),
         charts=[Map(when, [(g, w, float(x), float(y)) for g, w, (x, y) in zip(groups, words, plane(v), strict=True)])
                 for when, v in (("before training", before), ("after training", after))],
     )  # fmt: skip
 
 
-def _nearest(vectors: np.ndarray, words: Sequence[str]) -> dict[str, list[str]]:
-    found = {}
-    for i, word in enumerate(words):
-        order = [int(j) for j in np.argsort(-(vectors @ vectors[i]), kind="stable") if j != i]
-        found[word] = [f"{words[j]} {vectors[j] @ vectors[i]:.2f}" for j in order[:NEAREST]]
+def neighbours(model: Model, tokenizer: Tokenizer, words: Sequence[str]) -> list[list[tuple[str, float]]]:
+    """For each word, the pieces of the whole vocabulary whose embeddings have the largest cosine with its vector, and
+    that cosine; pieces of the word itself and control ids are left out."""
+    table: Tensor = model.source_embedding.weight  # type: ignore[union-attr, assignment]
+    pieces = (table / table.norm(dim=1, keepdim=True)).detach().numpy()
+    found = []
+    for own, vector in zip(tokenizer.encode_batch(list(words)), word_vectors(model, tokenizer, words), strict=True):
+        cosines = pieces @ vector
+        cosines[[*range(RESERVED), *own]] = -np.inf
+        order = np.argsort(-cosines, kind="stable")[:NEAREST]
+        found.append([(tokenizer.piece_name(int(id)).strip(), float(cosines[id])) for id in order])
     return found

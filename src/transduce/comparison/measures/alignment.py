@@ -1,31 +1,34 @@
-"""Does it tell the important places of the source apart? Its cross-attention against known alignments (article 1.6)."""
+"""Does it tell the important places of the source apart? What each written token hangs on, against known alignments
+(article 1.6)."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from transduce.comparison.measures.influence import Influence
 from transduce.comparison.subject import Subject
 from transduce.demo.corpus import Example
 from transduce.text.tokenizer import Piece
 from transduce.translator.alignment import attends, cross_attention
 
-SENTENCES = 100
-"""Sentences of the first test set that are aligned."""
-
 
 @dataclass(frozen=True, slots=True)
 class Alignment:
-    """Alignment error rate, 0 to 1: 1 − (right links + pairs of phrases found) / (links + pairs of phrases).
+    """Alignment error rates, 0 to 1: 1 − (right links + pairs of phrases found) / (links + pairs of phrases).
 
-    A link goes from a token of an aligned phrase of the reference to the source token that it attends to most (mean
-    over layers and heads). It is right if that token belongs to a phrase that translates its own.
+    A link goes from a token of an aligned phrase of the reference to one of the source. It is right if that belongs to
+    a phrase that translates its own.
     """
 
     sentences: int
     error: float
+    """Of links to the source token whose replacement changes most what would be written at that place."""
+    attention: float | None
+    """Of links to the source token that is attended to most, mean over layers and heads; None without cross-attention.
+    """
     diagonal: float
-    """The same of a link to the place that stands as far along in its sentence: what knowing nothing gives."""
+    """Of links to the place that stands as far along in its sentence: what knowing nothing gives."""
 
 
 @dataclass(slots=True)
@@ -54,24 +57,30 @@ class Count:
         return 1 - (self.right + self.found) / max(1, self.links + self.phrases)
 
 
-def measure_alignment(subject: Subject) -> Alignment | None:
-    """None where no alignment is known; error 1 for a model that has no weights to link by."""
-    known = [example for example in subject.tests[0].examples if example is not None and example.alignment]
-    if not known:
-        return None
+def measure_alignment(subject: Subject, influences: Sequence[Influence]) -> Alignment | None:
+    """None where no alignment is known."""
     attending = attends(subject.model)
-    ours, diagonal = Count(), Count()
-    for example in known[:SENTENCES]:
+    ours, attention, diagonal = Count(), Count(), Count()
+    sentences = 0
+    for influence in influences:
+        example = subject.tests[influence.test].examples[influence.row]
+        if example is None or not example.alignment:
+            continue
+        sentences += 1
         source = subject.tokenizers.source.pieces(example.source)
-        target = subject.tokenizers.target.pieces(example.target)
-        n, m = len(source), len(target)
-        diagonal.add(example, source, target, [i * n // m for i in range(m)])
+        every = subject.tokenizers.target.pieces(example.target)
+        # What the task has no room for is never written; and the end mark is no part of the text.
+        moved = influence.moved[:, : len(every)]
+        target = every[: moved.shape[1]]
+        ours.add(example, source, target, moved.argmax(0).tolist())
+        diagonal.add(example, source, target, [i * len(source) // len(every) for i in range(len(target))])
         if attending:
             ids = [[piece.id for piece in pieces] for pieces in (source, target)]
             weights = cross_attention([subject.model], subject.task, *ids)
-            ours.add(example, source, target, weights.argmax(1).tolist())
-    count = min(len(known), SENTENCES)
-    return Alignment(count, ours.error if attending else 1.0, diagonal.error)
+            attention.add(example, source, target, weights.argmax(1).tolist())
+    if not sentences:
+        return None
+    return Alignment(sentences, ours.error, attention.error if attending else None, diagonal.error)
 
 
 def _overlap(piece: Piece, start: int, end: int) -> bool:

@@ -9,7 +9,7 @@ from transduce.comparison.subject import Subject
 from transduce.errors import InputError
 
 FAR = 3
-"""A sentence so many times as long as the longest of training and tests is tried."""
+"""A sentence so many times as long as the longest of training, validation and tests is tried."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ def measure_lengths(subject: Subject) -> Lengths:
     sources = [ids for rows in subject.sources for ids in rows]
     targets = [ids for rows in subject.targets for ids in rows]
     outputs = [output.ids for rows in subject.outputs for output in rows]
-    tried = FAR * subject.planned.experiment.data.filters.max_length
+    tried = FAR * subject.planned.longest
     flood = list(islice(cycle(id for ids in sources for id in ids), tried))
     try:
         subject.decode([flood])

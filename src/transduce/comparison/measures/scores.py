@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from transduce.comparison.subject import Subject
-from transduce.evaluation.scores import exact_match, score
 from transduce.run_folder.files import read_json
 from transduce.training.journal import read_journal
+
+SHOWN = ("BLEU", "chrF2", "exact")
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,41 +21,48 @@ class Scores:
     target_tokens: int
     """Those that were trained on, end marks included."""
     training_seconds: float
+    """Of updates alone."""
+    validation_seconds: float
     tests: dict[str, dict[str, float]]
-    """BLEU, chrF2 and exact, for each test set."""
+    """BLEU, chrF2 and exact, for each whole test set, as the run recorded them."""
     signatures: list[str]
     sentences_per_second: float
-    """Of translation, all test sets together."""
+    """Of translation, of the lines that are looked at, of all test sets together."""
+    native_sentences_per_second: float | None
+    """The same by native code; None for a model that has none."""
     curve: list[tuple[int, float, float, float]]
-    """For each validation: target tokens so far, seconds, loss in nats, BLEU."""
+    """For each validation: target tokens so far, seconds of updates, loss in nats, BLEU."""
 
 
 def measure_scores(subject: Subject) -> Scores:
     results: dict[str, Any] = read_json(subject.run / "results.json")
-    language, scoring = subject.planned.experiment.target_language, subject.planned.experiment.scoring
     tests, signatures = {}, []
-    for test, texts in zip(subject.tests, subject.texts, strict=True):
-        references = [[subject.tokenizers.target.plain(target) for target in test.targets]]
-        found = score(texts, references, language=language, scoring=scoring, metrics=("bleu", "chrf"))
-        signatures = [f"{one.name} {one.signature}" for one in found]
-        tests[test.name] = {one.name: one.value for one in (*found, exact_match(texts, references))}
-    curve = [
-        (int(e["target_tokens"]), float(e["seconds"]), float(e["loss"]), float(e["bleu"] or 0.0))
-        for e in read_journal(subject.run / "journal.jsonl")
-        if e["event"] == "validation"
-    ]
+    for test in subject.tests:
+        found = {one["name"]: one for one in results["tests"][test.name]["scores"]}
+        tests[test.name] = {name: float(found[name]["value"]) for name in SHOWN}
+        signatures = [f"{name} {found[name]['signature']}" for name in SHOWN if name != "exact"]
+    curve, validating = [], 0.0
+    for event in read_journal(subject.run / "journal.jsonl"):
+        if event["event"] == "validation":
+            seconds = float(event["seconds"]) - validating
+            curve.append((int(event["target_tokens"]), seconds, float(event["loss"]), float(event["bleu"] or 0.0)))
+            validating += float(event["took"])
+    lines = sum(len(test.sources) for test in subject.tests)
+    native = subject.native_seconds
     return Scores(
         subject.planned.parameters,
         int(results["updates"]),
         int(results["target_tokens"]),
-        float(results["training_seconds"]),
+        max(0.0, float(results["training_seconds"]) - validating),
+        validating,
         tests,
         signatures,
-        sum(len(test.sources) for test in subject.tests) / subject.seconds,
+        lines / subject.seconds,
+        None if native is None else lines / native,
         curve,
     )
 
 
 def time_to(scores: Scores, bleu: float) -> tuple[int, float] | None:
-    """Target tokens and seconds until a validation first had this BLEU; None if none had."""
+    """Target tokens and seconds of updates until a validation first had this BLEU; None if none had."""
     return next(((tokens, seconds) for tokens, seconds, _, value in scores.curve if value >= bleu), None)
