@@ -49,11 +49,11 @@ def test_translation_is_measured_with_every_engine_that_is_there(tmp_path: Path)
 
 def test_the_gpu_script_runs_on_a_cpu(tmp_path: Path) -> None:
     words = ["gpu", *TOY, *TEXT, "--minutes", "1", "--rounds", "1", "--seconds", "0", "--batch-tokens", "128"]
-    words += ["--sentences", "2", "--by-heart", "2", "--epochs", "1", "--one-at-a-time", "0", "--beams", "2", "1"]
+    words += ["--sentences", "2", "--by-heart", "2", "--epochs", "1", "--one-at-a-time", "0", "--beams", "1"]
     found = _bench(words, tmp_path, "gpu-toy")
     training, *translation = found["tables"].values()
     assert set(training["rows"]) == {"ours", "nn.Transformer"}
-    assert len(translation) == 2 and all("ours float32" in table["rows"] for table in translation)
+    assert len(translation) == 1 and "ours float32" in translation[0]["rows"]
     assert "There is no GPU here: this is a test on the CPU." in (tmp_path / "gpu-toy.md").read_text(encoding="utf-8")
 
 

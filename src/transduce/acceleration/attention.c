@@ -50,7 +50,7 @@ static void product_of_keys(const attention *a, const work *w, const tensor *x, 
                             int64_t depth, float *table) {
     float32_product(
         of_head(x, b, h), x->place, 1, of_head(y, b, h), 1, y->place, NULL, table, w->width, 0, a->queries, depth, a->keys,
-        w->width, 0);
+        w->width);
 }
 
 // e^(score - below) in the place of a row of products; 0 where a key is hidden. Returns the sum.
@@ -83,7 +83,7 @@ static void forward(const attention *a, const work *w, int64_t b, int64_t h, flo
     }
     float32_product(
         w->p, w->width, 1, of_head(&a->v, b, h), a->v.place, 1, NULL, of_head(&a->out, b, h), a->out.place, 0, a->queries,
-        a->keys, a->d_v, a->d_v, 0);
+        a->keys, a->d_v, a->d_v);
 }
 
 static void backward(const attention *a, const work *w, int64_t b, int64_t h, float scale) {
@@ -99,13 +99,13 @@ static void backward(const attention *a, const work *w, int64_t b, int64_t h, fl
     }
     float32_product(  // P^T dO
         w->p, 1, w->width, of_head(&a->d_out, b, h), a->d_out.place, 1, NULL, of_head(&a->d_values, b, h),
-        a->d_values.place, 0, a->keys, a->queries, a->d_v, a->d_v, 0);
+        a->d_values.place, 0, a->keys, a->queries, a->d_v, a->d_v);
     float32_product(
         w->d, w->width, 1, of_head(&a->k, b, h), a->k.place, 1, NULL, of_head(&a->d_q, b, h), a->d_q.place, 0, a->queries,
-        a->keys, a->d_k, a->d_k, 0);
+        a->keys, a->d_k, a->d_k);
     float32_product(
         w->d, 1, w->width, of_head(&a->q, b, h), a->q.place, 1, NULL, of_head(&a->d_keys, b, h), a->d_keys.place, 0, a->keys,
-        a->queries, a->d_k, a->d_k, 0);
+        a->queries, a->d_k, a->d_k);
 }
 
 // Every head of the sentences `first` to `last`. Returns 1 where memory is short.

@@ -70,4 +70,4 @@ void float32_linear(const affine *map, const float *x, int64_t rows, float *y);
 void float32_product(
     const float *a, int64_t a_down, int64_t a_along, const float *b, int64_t b_down, int64_t b_along, const float *bias,
     float *c, int64_t c_down, int64_t first, int64_t last, int64_t inner, int64_t columns,
-    int64_t room, int64_t add);
+    int64_t room);

@@ -94,7 +94,7 @@ def _declared(library: ctypes.CDLL) -> ctypes.CDLL:
         "float32_weight_floats": (whole, [whole, whole]),
         "float32_pack": (None, [pointer, whole, whole, pointer]),
         "float32_linear": (None, [pointer, pointer, whole, pointer]),
-        "float32_product": (None, [*[pointer, whole, whole] * 2, pointer, pointer, *[whole] * 7]),
+        "float32_product": (None, [*[pointer, whole, whole] * 2, pointer, pointer, *[whole] * 6]),
         "attention_forward": (ctypes.c_int, [pointer, whole, whole]),
         "attention_backward": (ctypes.c_int, [pointer, whole, whole]),
         "cross_entropy_rows": (None, [pointer, whole, whole, pointer, whole, ctypes.c_double, pointer]),

@@ -1,4 +1,4 @@
-// C = A B + bias, or C + A B, in float32, for matrices that lie in any order: what training multiplies, forwards and backwards.
+// C = A B + bias in float32, for matrices that lie in any order: what training multiplies, forwards and backwards.
 // Each sum is taken in one order, wherever rows are cut for threads.
 
 #include "native.h"
@@ -56,11 +56,12 @@ static void pack(const float *b, int64_t down, int64_t along, int64_t depth, int
 }
 
 // Rows `first` to `last` of C [., columns], each `c_down` after the one before. A is [., inner] and B is [inner, columns];
-// A(i, p) is at a[i * a_down + p * a_along], and B alike. `bias`, a number for each column, may be NULL; with `add`, there is
-// none, and what C holds is added to. Each row of C may be written up to `room`.
+// A(i, p) is at a[i * a_down + p * a_along], and B alike. `bias`, a number for each column, may be NULL. Each row of C may
+// be written up to `room`.
 void float32_product(
     const float *a, int64_t a_down, int64_t a_along, const float *b, int64_t b_down, int64_t b_along, const float *bias,
-    float *c, int64_t c_down, int64_t first, int64_t last, int64_t inner, int64_t columns, int64_t room, int64_t add) {
+    float *c, int64_t c_down, int64_t first, int64_t last, int64_t inner, int64_t columns,
+    int64_t room) {
     float panel[DEPTH * COLUMNS] __attribute__((aligned(64))), edge[ROWS * COLUMNS], start[COLUMNS];
     for (int64_t block = first; block < last; block += BLOCK)
         for (int64_t p = 0; p < inner || p == 0; p += DEPTH)
@@ -73,13 +74,12 @@ void float32_product(
                     int rows = last - i < ROWS ? (int)(last - i) : ROWS;
                     float *out = c + i * c_down + j;
                     const float *from = a + i * a_down + p * a_along;
-                    int more = p || add;
                     if (j + COLUMNS <= room) {
-                        tiles(rows, from, a_down, a_along, panel, depth, out, c_down, more ? out : start, more ? c_down : 0);
+                        tiles(rows, from, a_down, a_along, panel, depth, out, c_down, p ? out : start, p ? c_down : 0);
                         continue;
                     }
-                    for (int r = 0; more && r < rows; r++) memcpy(edge + r * COLUMNS, out + r * c_down, width * sizeof(float));
-                    tiles(rows, from, a_down, a_along, panel, depth, edge, COLUMNS, more ? edge : start, more ? COLUMNS : 0);
+                    for (int r = 0; p && r < rows; r++) memcpy(edge + r * COLUMNS, out + r * c_down, width * sizeof(float));
+                    tiles(rows, from, a_down, a_along, panel, depth, edge, COLUMNS, p ? edge : start, p ? COLUMNS : 0);
                     for (int r = 0; r < rows; r++) memcpy(out + r * c_down, edge + r * COLUMNS, width * sizeof(float));
                 }
             }

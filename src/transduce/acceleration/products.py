@@ -47,7 +47,6 @@ def native_products(compute: Compute) -> Iterator[None]:
             warnings.filterwarnings("ignore", "Warning only once for all operators", UserWarning)
             replaced.impl("mm", _mm, "CPU")
             replaced.impl("addmm", _addmm, "CPU")
-            replaced.impl("addmm_", _addmm_, "CPU")
         yield
     finally:
         replaced._destroy()
@@ -77,36 +76,25 @@ def _addmm(
     return torch.addmm(bias, a, b, beta=beta, alpha=alpha, out=a.new_empty(len(a), b.shape[1]))
 
 
-def _addmm_(
-    c: Float[Tensor, "m n"], a: Float[Tensor, "m k"], b: Float[Tensor, "k n"], *, beta: float = 1, alpha: float = 1
-) -> Float[Tensor, "m n"]:
-    if beta == alpha == 1 and c.is_contiguous() and _pays(a, b):
-        return product(a, b, added_to=c)
-    return torch.addmm(c, a, b, beta=beta, alpha=alpha, out=c)
-
-
 def _pays(a: Tensor, b: Tensor) -> bool:
     return a.dtype == b.dtype == torch.float32 and a.numel() * b.shape[1] >= _FEWEST
 
 
 def product(
-    a: Float[Tensor, "m k"],
-    b: Float[Tensor, "k n"],
-    bias: Float[Tensor, "n"] | None = None,
-    added_to: Float[Tensor, "m n"] | None = None,
+    a: Float[Tensor, "m k"], b: Float[Tensor, "k n"], bias: Float[Tensor, "n"] | None = None
 ) -> Float[Tensor, "m n"]:
-    """AB + bias of matrices that may lie in any order, or C + AB in the place of C. The bias and C lie in one piece."""
+    """AB + bias of matrices that may lie in any order. The bias lies in one piece."""
     library = native.load()
     assert library is not None
     (rows, inner), columns = a.shape, b.shape[1]
-    c = torch.empty(rows, columns) if added_to is None else added_to
+    c = torch.empty(rows, columns)
     operands = (
         a.data_ptr(), *a.stride(), b.data_ptr(), *b.stride(), None if bias is None else bias.data_ptr(), c.data_ptr(),
         columns,
     )  # fmt: skip
 
     def part(first: int, last: int) -> None:
-        library.float32_product(*operands, first, last, inner, columns, columns, added_to is not None)
+        library.float32_product(*operands, first, last, inner, columns, columns)
 
     in_even_parts(part, rows, min(rows, rows * inner * columns // _OF_A_THREAD))
     return c

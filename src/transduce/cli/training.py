@@ -14,7 +14,7 @@ def demo(
     run: Annotated[Path | None, typer.Option(help="Where to write the run. Default: runs/demo, or -2, -3 ….")] = None,
     seed: Annotated[int, typer.Option(help="Seed of the run.")] = 1,
 ) -> None:
-    """Train a small zh→en Transformer on the built-in synthetic text (about 3 minutes) and translate 我爱水课."""
+    """Train a small zh→en Transformer on the built-in synthetic text (one to three minutes) and translate 我爱水课."""
     from transduce.commands.demo import run_demo
 
     raise typer.Exit(run_demo(run, seed))

@@ -51,7 +51,7 @@ class _ProjectedCrossEntropy(torch.autograd.Function):
             loss += part
             if any(ctx.needs_input_grad):
                 d_hidden[rows] = p_minus_q @ projection
-                d_projection.addmm_(p_minus_q.T, h)
+                d_projection += p_minus_q.T @ h
         ctx.save_for_backward(d_hidden, d_projection)
         return loss
 

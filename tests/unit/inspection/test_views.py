@@ -56,9 +56,13 @@ def test_the_curve_falls_over_the_whole_vocabulary() -> None:
 def test_the_demo_learned_that_a_water_course_is_easy() -> None:
     (found,) = probes(demo().experiment, RUN / "journal.jsonl")
     assert (found["source"], found["prefix"], found["words"]) == ("我爱水课", "I love", ["easy", "water"])
-    assert found["points"][0] == {"update": 50, "values": [0.005405365864858802, 0.0032070905951958415]}
-    assert found["points"][-1]["update"] == 900 and found["points"][-1]["values"][0] > 0.94
-    assert len(found["points"]) == 18
+    lines = (RUN / "journal.jsonl").read_text(encoding="utf-8").split("\n")
+    told = [event for event in map(json.loads, filter(None, lines)) if event["event"] == "validation"]
+    assert found["points"] == [{"update": e["update"], "values": list(e["probes"][0].values())} for e in told]
+    assert [point["update"] for point in found["points"]] == list(range(50, 901, 50))
+    # It begins by knowing of neither.
+    (first, *_), (last, water) = found["points"][0]["values"], found["points"][-1]["values"]
+    assert first < 0.01 and last > 0.9 and water < 0.01
 
 
 @pytest.mark.parametrize(
