@@ -12,6 +12,7 @@ import pytest
 from tests.support.copy_run import tiny_experiment
 from transduce import devices
 from transduce.experiment import Experiment
+from transduce.models.transformer import TransformerConfig
 from transduce.training import company as module
 from transduce.training.company import company, processes
 
@@ -40,6 +41,15 @@ def test_one_for_each_core_as_far_as_an_update_has_passes(tmp_path: Path) -> Non
 def test_one_where_training_is_short_or_threads_are_asked_for(tmp_path: Path) -> None:
     assert processes(experiment(tmp_path, updates=module.WORTH_IT - 1)) == 1
     assert processes(experiment(tmp_path, threads=3)) == 1
+
+
+def test_one_where_the_model_is_large(tmp_path: Path) -> None:
+    """The paper's base model, and one of a quarter of its widths."""
+    for width, count in ((512, 1), (128, 3)):
+        made = experiment(tmp_path, passes=4)
+        tokenizer = made.tokenizer.model_copy(update={"vocabulary": 10_000})
+        model = TransformerConfig(d_model=width, d_ff=4 * width)
+        assert processes(made.model_copy(update={"model": model, "tokenizer": tokenizer})) == count
 
 
 def test_what_is_asked_for_is_done(tmp_path: Path) -> None:
