@@ -35,7 +35,8 @@ class ComputeConfig(Config):
     """CPU threads of each process; 0 = its share of the cores that it may use."""
     processes: int = Field(0, ge=0, le=MOST_THREADS)
     """Processes on this machine that `transduce train` trains with on a CPU; 0 = one for each core, as far as an
-    update has passes for them, and a single one where `threads` is given. torchrun decides this itself."""
+    update has passes for them, and a single one where `threads` is given or the model has 20 million parameters.
+    torchrun decides this itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +57,11 @@ class Compute:
             yield
         finally:
             torch.set_num_threads(self.threads)
+
+    @property
+    def exact_on_cpu(self) -> bool:
+        """Whether float32 is computed on the CPU, for which alone there is native code."""
+        return self.device.type == "cpu" and self.precision == "fp32"
 
     def autocast(self) -> contextlib.AbstractContextManager[object]:
         """bf16 for matrix products where that was chosen, otherwise nothing."""

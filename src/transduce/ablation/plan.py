@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from transduce.ablation.rows import Row, scaled
-from transduce.comparison.family import Budget, budgeted, parameters
+from transduce.comparison.family import Budget, budgeted
 from transduce.comparison.run import Job
 from transduce.errors import ConfigError
 from transduce.experiment import Experiment
 from transduce.models import TransformerConfig
+from transduce.models.outline import count_parameters
 from transduce.recipe import learn_tokenizers, prepare_data
 
 TEST = "validation"
@@ -49,7 +50,7 @@ def plan(base: Experiment, budget: Budget, rows: Sequence[Row], seeds: Sequence[
     for row in rows:
         changes = scaled(row, model, base.training.label_smoothing)
         experiments = [_experiment(base, row, changes, training, seed) for seed in seeds]
-        size = parameters(experiments[0].model, sizes)
+        size = count_parameters(experiments[0].model, *sizes)
         trials = [Job(e.name, f"{row.name}, seed {seed}", e, size) for e, seed in zip(experiments, seeds, strict=True)]
         earlier = next((other for other in found if _alike(other.trials[0].experiment, experiments[0])), None)
         if earlier is None:

@@ -22,7 +22,7 @@ class LogSoftmax:
 
     def __call__(self, logits: Float[Tensor, "n v"]) -> Float[Tensor, "n v"]:
         """Native code writes into the logits themselves."""
-        library = _library(logits)
+        library = native.load_for(logits)
         if library is not None:
             library.log_softmax_rows(logits.data_ptr(), *logits.shape)
             return logits
@@ -41,7 +41,7 @@ def best(log_probs: Float[Tensor, "n v"], width: int) -> tuple[Float[np.ndarray,
     """
     rows, vocabulary = log_probs.shape
     width = min(width, vocabulary)
-    library = _library(log_probs)
+    library = native.load_for(log_probs)
     if library is None:
         return plain_best(log_probs, width)
     values, ids = np.empty((rows, width)), np.empty((rows, width), np.int64)
@@ -68,8 +68,3 @@ def plain_best(log_probs: Float[Tensor, "n v"], width: int) -> tuple[Float[np.nd
     values = np.take_along_axis(values, order, 1)
     values[wrong, 0] = np.nan
     return values, np.take_along_axis(ids, order, 1)
-
-
-def _library(table: Tensor) -> native.Library | None:
-    fits = table.device.type == "cpu" and table.dtype == torch.float32 and table.is_contiguous()
-    return native.load() if fits else None

@@ -26,8 +26,7 @@ def cross_entropy(
     p is the softmax of a row; q is 1 − ε on the expected token plus ε spread evenly. A row that expects padding adds
     nothing, and its gradient is 0.
     """
-    fits = table.device.type == "cpu" and table.dtype == torch.float32 and table.is_contiguous()
-    library = native.load() if fits else None
+    library = native.load_for(table)
     if library is None:
         return plain_cross_entropy(table, expected, smoothing)
     (rows, size), expected = table.shape, expected.contiguous()

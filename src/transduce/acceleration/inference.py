@@ -24,8 +24,7 @@ class Native(Protocol):
 
 def has_native_code(model: nn.Module, compute: Compute) -> TypeGuard[Native]:
     """Whether native code can compute this model on this machine."""
-    plain = compute.device.type == "cpu" and compute.precision == "fp32"
-    return plain and isinstance(model, Native) and native.load() is not None
+    return compute.exact_on_cpu and isinstance(model, Native) and native.load() is not None
 
 
 def accelerate(model: nn.Module, compute: Compute, quantize: Quantize, *, native_code: bool = True) -> str:
@@ -36,7 +35,7 @@ def accelerate(model: nn.Module, compute: Compute, quantize: Quantize, *, native
     float32 results stay what they were, up to the order of sums. int8 is approximate, and needs a CPU for which its
     code can be built; elsewhere the model stays as it is.
     """
-    if compute.device.type != "cpu" or compute.precision != "fp32":
+    if not compute.exact_on_cpu:
         return f"{compute.precision} on {compute.device.type}" + (
             ": int8 is for fp32 on a CPU" if quantize == "int8" else ""
         )
@@ -58,7 +57,7 @@ def accelerate(model: nn.Module, compute: Compute, quantize: Quantize, *, native
 
 def training_arithmetic(compute: Compute) -> str:
     """What computes while a model trains, in words; all of it within rounding of PyTorch's."""
-    instructions = native.instructions() if compute.device.type == "cpu" and compute.precision == "fp32" else ""
+    instructions = native.instructions() if compute.exact_on_cpu else ""
     if not instructions:
         return "PyTorch alone"
     return f"{'products, ' if products.pays(compute) else ''}attention and loss in native code ({instructions})"

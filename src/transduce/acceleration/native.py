@@ -17,15 +17,15 @@ import tempfile
 from functools import cache
 from pathlib import Path
 
+import torch
+from torch import Tensor
+
 _SOURCES = tuple(
     Path(__file__).with_name(f"{name}.c")
     for name in ("int8", "float32", "products", "attention", "cross_entropy", "dropout", "choice", "transformer")
 )
 _HEADER = Path(__file__).with_name("native.h")
 _FLAGS = ("-O3", "-march=native", "-fno-math-errno", "-fno-trapping-math", "-shared", "-fPIC")
-
-
-Library = ctypes.CDLL
 
 
 @cache
@@ -40,6 +40,12 @@ def load() -> ctypes.CDLL | None:
         return _declared(ctypes.CDLL(str(_build(compiler))))
     except (OSError, subprocess.SubprocessError):
         return None
+
+
+def load_for(x: Tensor) -> ctypes.CDLL | None:
+    """The built code, if it can take this tensor: float32 that lies in one piece on the CPU."""
+    fits = x.device.type == "cpu" and x.dtype == torch.float32 and x.is_contiguous()
+    return load() if fits else None
 
 
 def instructions() -> str:

@@ -31,8 +31,7 @@ _OF_A_THREAD = 4_000_000
 
 def pays(compute: Compute) -> bool:
     """Whether products are native where a model trains; else PyTorch computes them."""
-    wanted = compute.device.type == "cpu" and compute.precision == "fp32" and _slow_in_pytorch()
-    return wanted and native.instructions().startswith("AVX")
+    return compute.exact_on_cpu and _slow_in_pytorch() and native.instructions().startswith("AVX")
 
 
 @contextmanager

@@ -11,7 +11,7 @@ import typer
 from transduce.data.batching import Sampler, batch_statistics
 from transduce.data.filters import DUPLICATE
 from transduce.experiment import Experiment
-from transduce.models.outline import outline
+from transduce.models.outline import count_parameters
 from transduce.recipe import learn_tokenizers, load_experiment, prepare_data
 from transduce.tasks import TASKS
 from transduce.training.memory import PARAMETER_BYTES, bytes_per_place
@@ -63,7 +63,7 @@ def memory_estimate(experiment: Experiment, sizes: tuple[int, int], length: int)
     Weights, gradients and Adam's two moments take 16 bytes a parameter. A forward pass keeps, for each of
     `batch_tokens` places, what the model's settings say: an estimate.
     """
-    parameters = sum(parameter.numel() for parameter in outline(experiment.model, *sizes).values())
+    parameters = count_parameters(experiment.model, *sizes)
     places = experiment.training.batch_tokens * bytes_per_place(experiment.model, length)
     total = (PARAMETER_BYTES * parameters + places) / 2**20 + 400
     return f"model: {parameters:,} parameters; memory to expect in training: about {total:,.0f} MiB"

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import torch
 from pydantic import TypeAdapter
 
 from transduce.comparison.run import Job
@@ -17,6 +16,7 @@ from transduce.data.prepare import Prepared
 from transduce.errors import ConfigError
 from transduce.experiment import Experiment
 from transduce.models import ModelConfig
+from transduce.models.outline import count_parameters
 from transduce.recipe import learn_tokenizers, prepare_data
 from transduce.recipe.text import held_out, read_texts
 from transduce.tasks import TASKS
@@ -128,22 +128,16 @@ def plan(base: Experiment, budget: Budget, members: Sequence[Member], cache: Pat
     data = prepare_data(base, tokenizers, cache)
     longest = _longest(base, tokenizers, data)
     sizes = (tokenizers.source.size, tokenizers.target.size)
-    target = parameters(base.model, sizes)
+    target = count_parameters(base.model, *sizes)
     planned = []
     for member in members:
         own = member.settings(member.step, longest)["kind"] == base.model.kind
         model = base.model if own and _only_of_its_kind(member) else fitting(member, base, longest, sizes, target)
         experiment = _experiment(base, member, model, longest, budgeted(base, budget, data))
         recipe = _recipe(member, experiment)
-        count = parameters(model, sizes)
+        count = count_parameters(model, *sizes)
         planned.append(Planned(member.name, member.label, experiment, count, member.column, recipe, longest))
     return planned
-
-
-def parameters(model: ModelConfig, vocabularies: tuple[int, int]) -> int:
-    """Weights of a model, counted without making them."""
-    with torch.device("meta"):
-        return sum(p.numel() for p in model.build(*vocabularies).parameters())
 
 
 def fitting(member: Member, base: Experiment, longest: int, vocabularies: tuple[int, int], target: int) -> ModelConfig:
@@ -155,7 +149,7 @@ def fitting(member: Member, base: Experiment, longest: int, vocabularies: tuple[
         return _CONFIG.validate_python({**settings, "tie": tie, "dropout": getattr(base.model, "dropout", 0.0)})
 
     def over(multiple: int) -> float:
-        return parameters(at(multiple), vocabularies) / target - 1
+        return count_parameters(at(multiple), *vocabularies) / target - 1
 
     high = 1
     while over(high) < 0:

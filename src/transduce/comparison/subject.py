@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-import torch
 from jaxtyping import Float
 from torch import Tensor
 
@@ -20,7 +19,6 @@ from transduce.experiment import Experiment
 from transduce.models.contract import Model
 from transduce.recipe.text import read_texts
 from transduce.run_folder import RunFolder
-from transduce.search.decoding import evaluating
 from transduce.search.hypothesis import Hypothesis
 from transduce.translator import Translator
 
@@ -153,9 +151,8 @@ class Subject:
             chunk, order = order[:size], order[size:]
             batch = self.task.batch([sources[i] for i in chunk], [targets[i] for i in chunk], range(len(chunk)))
             expected = batch["expected"]
-            with evaluating(self.model), torch.inference_mode(), self.compute.autocast():
-                hidden = self.task.hidden(self.model, batch.to(self.compute.device))
-                table = self.model.project(hidden).float().log_softmax(-1).cpu()
+            with self.compute.autocast():
+                table = self.task.log_probabilities(self.model, batch.to(self.compute.device)).cpu()
             for row, i in enumerate(chunk):
                 m = int(expected.lengths[row])
                 yield i, table[row, :m], expected.ids[row, :m]

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import torch
 import torch.nn.functional as F
-from jaxtyping import Int
 from torch import Tensor
 
-from transduce.acceleration.dropout import fits, fused_dropout
+from transduce.acceleration.dropout import masked
 
 _STEPS = 1 << 16
 """The rate is met to one of these parts."""
@@ -25,10 +24,4 @@ def dropout(x: Tensor, rate: float, training: bool) -> Tensor:
         return F.dropout(x, rate)
     draws = torch.empty((x.numel() + 3) // 4, dtype=torch.int64).random_(-(2**63), None).view(torch.int16)
     least, scale = round(rate * _STEPS) - _STEPS // 2, 1 / (1 - rate)
-    return (fused_dropout if fits(x) else plain_dropout)(x, draws, least, scale)
-
-
-def plain_dropout(x: Tensor, draws: Int[Tensor, "n"], least: int, scale: float) -> Tensor:
-    """x · scale where a draw of 16 bits is at least `least`, else 0; as many draws as x has numbers, or more."""
-    kept = (draws[: x.numel()] >= least).view(x.shape)
-    return x * kept.to(x.dtype).mul_(scale)
+    return masked(x, draws, least, scale)

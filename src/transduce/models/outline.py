@@ -31,6 +31,11 @@ def outline(
     return dict(model.named_parameters())
 
 
+def count_parameters(settings: ModelSettings, source_vocabulary: int, target_vocabulary: int) -> int:
+    """Weights of the model that `settings` would build, tied ones once. Raises ConfigError as `outline` does."""
+    return sum(parameter.numel() for parameter in outline(settings, source_vocabulary, target_vocabulary).values())
+
+
 class _Unfilled(TorchFunctionMode):
     """Tensors without values are not drawn or counted up: torch would import half of itself for it, in a second."""
 

@@ -95,12 +95,15 @@ class Task(ABC, Generic[M]):
         hidden, expected = self.hidden(model, batch), batch["expected"].ids
         return label_smoothed_cross_entropy(hidden.flatten(0, 1), model.projection, expected.flatten(), smoothing)
 
+    def log_probabilities(self, model: M, batch: Batch) -> Float[Tensor, "b m v"]:
+        """log p of every token at each place where one is expected, told those before it; dropout off."""
+        with evaluating(model), torch.inference_mode():
+            return model.project(self.hidden(model, batch)).float().log_softmax(-1)
+
     def token_log_probabilities(self, model: M, batch: Batch) -> list[list[float]]:
         """log p of each expected token, per row; dropout off."""
         expected = batch["expected"]
-        with evaluating(model), torch.inference_mode():
-            table = model.project(self.hidden(model, batch)).float().log_softmax(-1)
-            chosen = table.gather(-1, expected.ids[..., None])[..., 0]
+        chosen = self.log_probabilities(model, batch).gather(-1, expected.ids[..., None])[..., 0]
         return [row[:n].tolist() for row, n in zip(chosen.cpu(), expected.lengths.tolist(), strict=True)]
 
     @abstractmethod

@@ -17,7 +17,7 @@ import torch.distributed as dist
 
 from transduce import devices
 from transduce.experiment import Experiment
-from transduce.models.outline import outline
+from transduce.models.outline import count_parameters
 from transduce.training.distributed import leave
 
 WORTH_IT = 200
@@ -39,13 +39,9 @@ def processes(experiment: Experiment) -> int:
     if experiment.compute.threads or training.max_updates < WORTH_IT:
         return 1
     count = min(devices.usable_cores(), training.accumulate)
-    return 1 if count > 1 and _parameters(experiment) >= LARGE else count
-
-
-def _parameters(experiment: Experiment) -> int:
-    """Of the model with as many entries in its vocabularies as the tokenizers may have."""
-    size = experiment.tokenizer.vocabulary
-    return sum(parameter.numel() for parameter in outline(experiment.model, size, size).values())
+    # As many as the tokenizers may have: nothing has been learned yet.
+    entries = experiment.tokenizer.vocabulary
+    return 1 if count > 1 and count_parameters(experiment.model, entries, entries) >= LARGE else count
 
 
 @contextmanager

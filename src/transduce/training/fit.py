@@ -23,6 +23,7 @@ from transduce.devices import Compute
 from transduce.errors import ConfigError, is_out_of_memory
 from transduce.experiment import Experiment
 from transduce.models.contract import Model
+from transduce.models.outline import count_parameters
 from transduce.tasks import Task
 from transduce.training.distributed import World, neighbours
 from transduce.training.memory import PARAMETER_BYTES, batch_in_words, bytes_per_place
@@ -88,8 +89,7 @@ class _Trial:
         self.lengths = {name: store.lengths(name) for name in task.streams}
         self.model: Model | None = None
         self.optimizer: Adam | None = None
-        with torch.device("meta"):
-            parameters = sum(p.numel() for p in experiment.model.build(*sizes).parameters())
+        parameters = count_parameters(experiment.model, *sizes)
         on_cpu = compute.device.type == "cpu"
         self.gauge = _CpuGauge(experiment, parameters) if on_cpu else _DeviceGauge(compute.device)
 

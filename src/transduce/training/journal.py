@@ -34,7 +34,7 @@ class Journal:
             self._board.flush()
 
     def synced(self) -> int:
-        """Have the disk take what was written; its size in bytes. Raises RunError."""
+        """Have the disk take what was written; its size in bytes. Raises TransduceError."""
         if not self.path.exists():
             return 0
         with told(self.path):
@@ -47,10 +47,10 @@ class Journal:
         Where some are, back to the last whole line: half a line would spoil the next one.
         Raises RunError where what is left cannot be read: told now, not when training has ended.
         """
-        content = self.path.read_bytes()[:size] if self.path.exists() else b""
-        whole = content[: content.rfind(b"\n") + 1]
+        there = self.path.read_bytes() if self.path.exists() else b""
+        whole = there[: there.rfind(b"\n", 0, size) + 1]
         _events(whole, self.path)
-        if self.path.exists() and self.path.stat().st_size > len(whole):
+        if len(there) > len(whole):
             with self.path.open("r+b") as file:
                 file.truncate(len(whole))
         return size - len(whole)

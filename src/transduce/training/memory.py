@@ -13,7 +13,7 @@ from transduce.devices import memory
 from transduce.errors import ConfigError, TrainingError, is_out_of_memory
 from transduce.experiment import TrainingConfig
 from transduce.models.contract import ModelSettings
-from transduce.models.outline import outline
+from transduce.models.outline import count_parameters
 
 PARAMETER_BYTES = 16
 """Of each parameter: itself, its gradient and Adam's two moments."""
@@ -45,7 +45,7 @@ def batch_in_words(store: Store, examples: np.ndarray) -> str:
 
 def refuse_enormous(settings: ModelSettings, vocabularies: tuple[int, int], device: torch.device) -> None:
     """Raise ConfigError for a model whose parameters alone don't fit into memory: before any of them is made."""
-    parameters = sum(parameter.numel() for parameter in outline(settings, *vocabularies).values())
+    parameters = count_parameters(settings, *vocabularies)
     there = memory(device)
     if there is not None and PARAMETER_BYTES * parameters > there:
         raise ConfigError(

@@ -8,8 +8,8 @@ from torch import Tensor
 
 from transduce.acceleration import dropout as module
 from transduce.acceleration import native, side_by_side
-from transduce.acceleration.dropout import fits, fused_dropout
-from transduce.layers.dropout import dropout, plain_dropout
+from transduce.acceleration.dropout import masked, plain_masked
+from transduce.layers.dropout import dropout
 
 pytestmark = pytest.mark.skipif(native.load() is None, reason="no C compiler")
 
@@ -25,7 +25,7 @@ def test_the_numbers_are_the_plain_ones(shape: tuple[int, ...], least: int, scal
     x, drawn = torch.randn(shape), draws(200 * 64)
     drawn[:3] = torch.tensor([least, max(least - 1, -(2**15)), 2**15 - 1])
     results = []
-    for function in (plain_dropout, fused_dropout):
+    for function in (plain_masked, masked):
         given = x.clone().requires_grad_()
         y = function(given, drawn, least, scale)
         # A gradient that lies in another order, as a product gives it.
@@ -39,28 +39,28 @@ def test_the_numbers_are_the_plain_ones(shape: tuple[int, ...], least: int, scal
 def test_a_mask_is_a_byte_a_number() -> None:
     kept: list[Tensor] = []
     with torch.autograd.graph.saved_tensors_hooks(lambda x: kept.append(x) or x, lambda x: x):
-        fused_dropout(torch.ones(50, requires_grad=True), draws(50), 0, 2.0)
+        masked(torch.ones(50, requires_grad=True), draws(50), 0, 2.0)
     assert [tensor.nbytes for tensor in kept] == [50]
 
 
 def test_threads_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     x, drawn = torch.randn(1001), draws(1001)
-    expected = fused_dropout(x, drawn, 100, 2.0)
+    expected = masked(x, drawn, 100, 2.0)
     monkeypatch.setattr(torch, "get_num_threads", lambda: 3)
     monkeypatch.setattr(module, "_OF_A_THREAD", 100)
     asked: list[int] = []
     pool = side_by_side._pool
     monkeypatch.setattr(side_by_side, "_pool", lambda parts: asked.append(parts) or pool(parts))
-    assert torch.equal(fused_dropout(x, drawn, 100, 2.0), expected) and asked == [3]
+    assert torch.equal(masked(x, drawn, 100, 2.0), expected) and asked == [3]
 
 
 def test_what_is_not_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert fits(torch.ones(3, 5))
-    assert not fits(torch.ones(3, 5).T) and not fits(torch.ones(3, dtype=torch.float64))
-    assert not fits(torch.ones(3, device="meta"))
+    assert native.load_for(torch.ones(3, 5)) is not None
+    others = torch.ones(3, 5).T, torch.ones(3, dtype=torch.float64), torch.ones(3, device="meta")
+    assert [native.load_for(x) for x in others] == [None, None, None]
     torch.manual_seed(1)
     native_made = dropout(torch.ones(3, 50), 0.4, training=True)
     monkeypatch.setattr(native, "load", lambda: None)
-    assert not fits(torch.ones(3, 5))
+    assert native.load_for(torch.ones(3, 5)) is None
     torch.manual_seed(1)
     assert torch.equal(dropout(torch.ones(3, 50), 0.4, training=True), native_made)

@@ -14,7 +14,6 @@ from transduce.comparison.family import (
     Budget,
     Planned,
     choose,
-    parameters,
     plan,
     tokens_per_update,
 )
@@ -25,6 +24,7 @@ from transduce.comparison.subject import Subject, TestSet
 from transduce.errors import ConfigError, RunError
 from transduce.experiment import Experiment
 from transduce.models import RnnConfig
+from transduce.models.outline import count_parameters
 from transduce.recipe import Watcher, learn_tokenizers, prepare_data
 from transduce.run_folder.files import read_json
 from transduce.training.state import TrainingState
@@ -95,7 +95,7 @@ def test_no_other_width_comes_nearer(tmp_path: Path) -> None:
     assert isinstance(model, RnnConfig)
     others = (model.model_copy(update={"d_model": model.d_model + step}) for step in (-2, 2))
     off = abs(one.parameters - own.parameters)
-    assert all(abs(parameters(other, (size, size)) - own.parameters) > off for other in others)
+    assert all(abs(count_parameters(other, size, size) - own.parameters) > off for other in others)
 
 
 def test_a_budget_of_tokens_is_kept_and_what_goes_by_updates_goes_along(tmp_path: Path) -> None:
