@@ -28,6 +28,8 @@ T = TypeVar("T")
 FORMAT = 1
 CHUNK = 10_000
 """Examples held in memory while a store is written."""
+ORIGINS_SHOWN = 5
+"""How many examples a message names."""
 HEADER = "header.json"
 _ID_TYPES = ("<u2", "<i4")
 
@@ -161,6 +163,14 @@ class Store:
     def corpus(self, index: int) -> int:
         """Which corpus an example comes from, from 0."""
         return int(self._corpora[index])
+
+    def origin(self, examples: NDArray[Any], corpora: Sequence[str]) -> str:
+        """Where the first few of these examples come from, for a message; `corpora` are the names of all."""
+        lines: dict[int, list[str]] = {}
+        for i in map(int, examples[:ORIGINS_SHOWN]):
+            lines.setdefault(self.corpus(i), []).append(str(self.line(i)))
+        words = [f"line{'s' * (len(of) > 1)} {', '.join(of)} of {corpora[corpus]}" for corpus, of in lines.items()]
+        return "; ".join(words) + ("; …" if len(examples) > ORIGINS_SHOWN else "")
 
     def weights(self, of_corpora: Sequence[float]) -> NDArray[np.float64] | None:
         """Each example's weight, (n,), from its corpus's; None if every corpus weighs 1."""

@@ -31,6 +31,11 @@ class DataConfig(Config):
     filters: FilterConfig = FilterConfig()
     """Which pairs of `train` are left out, and when that is too many."""
 
+    @property
+    def train_names(self) -> list[str]:
+        """What reports call the corpora of `train`."""
+        return [corpus.name for corpus in self.train]
+
 
 class TrainingConfig(Config):
     """How weights are learned; the defaults are the paper's base recipe (5.1 to 5.4)."""

@@ -59,7 +59,7 @@ def fit(
     if not found:
         longest = heaviest(trial.lengths, least)[-1]
         raise ConfigError(
-            f"out of memory already in a batch of {batch_in_words(store, longest)}: {reason}; lower "
+            f"out of memory already in a batch of {batch_in_words(store, longest, experiment)}: {reason}; lower "
             "data.filters.max_length, which bounds a row, or choose a smaller model"
         )
     if found == most:

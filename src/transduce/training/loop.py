@@ -149,7 +149,7 @@ class Trainer:
         loss = torch.zeros((), device=device)
         rank, size = self.world.rank, self.world.size
         for i, micro_batch in zip(count(rank, size), update.share(rank, size), strict=False):
-            with out_of_memory_told(self.store, micro_batch, config):
+            with out_of_memory_told(self.store, micro_batch, self.experiment):
                 loss += self._pass(micro_batch, i, tokens)
         self.world.sum_gradients(self.model)
         if config.clip_norm:
@@ -206,10 +206,9 @@ class Trainer:
     def _refuse_nonfinite(self, update: Update, loss: float) -> None:
         if math.isfinite(loss):
             return
-        lines = ", ".join(str(self.store.line(int(i))) for i in np.concatenate(update.micro_batches)[:5])
+        lines = self.store.origin(np.concatenate(update.micro_batches), self.experiment.data.train_names)
         raise self._diverged(
-            f"the loss is {loss} in epoch {update.epoch + 1}, update {update.index + 1} of it (lines {lines}, … of "
-            "the training text)"
+            f"the loss is {loss} in epoch {update.epoch + 1}, update {update.index + 1} of it ({lines})"
         )
 
     def _diverged(self, what: str) -> TrainingError:

@@ -11,7 +11,7 @@ import torch
 from transduce.data.store import Store
 from transduce.devices import memory
 from transduce.errors import ConfigError, TrainingError, is_out_of_memory
-from transduce.experiment import TrainingConfig
+from transduce.experiment import Experiment
 from transduce.models.contract import ModelSettings
 from transduce.models.outline import count_parameters
 
@@ -20,27 +20,27 @@ PARAMETER_BYTES = 16
 
 
 @contextmanager
-def out_of_memory_told(store: Store, examples: np.ndarray, config: TrainingConfig) -> Iterator[None]:
+def out_of_memory_told(store: Store, examples: np.ndarray, experiment: Experiment) -> Iterator[None]:
     """Raise TrainingError for memory that a pass over these examples did not get; let other errors through."""
     try:
         yield
     except (MemoryError, RuntimeError) as error:
         if not is_out_of_memory(error):
             raise
+        config = experiment.training
         by_trial = ' (training.memory = "fit" finds one by trial)' if config.memory == "stop" else ""
         raise TrainingError(
-            f"out of memory in a batch of {batch_in_words(store, examples)}; start again with a lower "
+            f"out of memory in a batch of {batch_in_words(store, examples, experiment)}; start again with a lower "
             f"training.batch_tokens than {config.batch_tokens:,}{by_trial}: with training.update_tokens as it is, more "
             "and smaller passes add up to the same update. data.filters.max_length bounds single rows"
         ) from None
 
 
-def batch_in_words(store: Store, examples: np.ndarray) -> str:
+def batch_in_words(store: Store, examples: np.ndarray, experiment: Experiment) -> str:
     """Its rows and tokens on each side, and the lines that it was made from."""
     sizes = {name: int(store.lengths(name)[examples].max()) + 1 for name in store.streams}
     sides = ", ".join(f"{name} {len(examples)} × {size} tokens" for name, size in sizes.items())
-    lines = ", ".join(str(store.line(int(i))) for i in examples[:5])
-    return f"{sides} (lines {lines}{', …' if len(examples) > 5 else ''} of the training text)"
+    return f"{sides} ({store.origin(examples, experiment.data.train_names)})"
 
 
 def refuse_enormous(settings: ModelSettings, vocabularies: tuple[int, int], device: torch.device) -> None:

@@ -46,6 +46,11 @@ def test_weights_come_from_the_corpora(store):
     assert store.weights([0.5, 3.0]).tolist() == [0.5, 3.0, 0.5]
 
 
+def test_where_examples_come_from_names_corpus_and_lines(store):
+    assert store.origin(np.array([2, 1, 0]), ["a.tsv", "b.tsv"]) == "lines 15, 1 of a.tsv; line 8 of b.tsv"
+    assert store.origin(np.array([1, 1, 1, 1, 1, 0]), ["a.tsv", "b.tsv"]) == "lines 8, 8, 8, 8, 8 of b.tsv; …"
+
+
 def test_chunks_join_without_a_seam(tmp_path, monkeypatch):
     rows = [([n] * (n % 5), [n] * (n % 3)) for n in range(23)]
     monkeypatch.setattr(store_module, "CHUNK", 7)

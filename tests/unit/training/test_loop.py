@@ -224,7 +224,7 @@ def test_a_loss_that_is_not_finite_names_its_lines_and_keeps_the_last_checkpoint
     message = str(caught.value)
     assert message.startswith("the loss is nan in epoch 1, update 2 of it")
     first = [int(i) + 1 for i in np.concatenate(seen[-1].micro_batches)[:5]]
-    assert f"(lines {', '.join(map(str, first))}, … of the training text)" in message
+    assert f"(lines {', '.join(map(str, first))} of {tmp_path}/train.txt" in message
     run = RunFolder.open(tmp_path / "run")
     assert [s.folder.name for s in run.checkpoints()] == ["step-1"]
     assert f"the last good checkpoint is {run.path / 'checkpoints/step-1'}" in message

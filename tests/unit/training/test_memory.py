@@ -60,7 +60,9 @@ def test_too_little_memory_names_the_batch_and_the_setting(
     longest = max(len(lines[i].split(" ")) for i in batch) + 1
     first = ", ".join(str(i + 1) for i in batch[:5])
     size = f"{len(batch)} × {longest} tokens"
-    assert message.startswith(f"out of memory in a batch of source {size}, target {size} (lines {first}")
+    assert message.startswith(
+        f"out of memory in a batch of source {size}, target {size} (lines {first} of {tmp_path}/train.txt"
+    )
     assert "a lower training.batch_tokens than 300" in message
     assert [s.folder.name for s in RunFolder.open(tmp_path / "run").checkpoints()] == ["step-1"]
 
