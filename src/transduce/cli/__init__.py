@@ -10,8 +10,8 @@ import typer
 from transduce.acceleration.threads import wait_passively
 from transduce.cli.training import ablate, compare, demo, evaluate, prepare, score, train
 from transduce.cli.using import fill, generate, inspect, serve, translate, vectors
+from transduce.commands.telling import tell
 from transduce.errors import TransduceError, is_out_of_memory
-from transduce.text.vocabulary import readable
 
 app = typer.Typer(
     name="transduce",
@@ -46,11 +46,6 @@ def _root(
     pass
 
 
-def _complain(message: str) -> None:
-    """One message on standard error, in which a file's own text can move no cursor and ring no bell."""
-    typer.echo("transduce: " + "\n".join(map(readable, message.split("\n"))), err=True)
-
-
 def main() -> None:
     """Run the command line; print our own errors without a traceback."""
     wait_passively()
@@ -60,17 +55,17 @@ def main() -> None:
     try:
         app()
     except TransduceError as error:
-        _complain(str(error))
+        tell(str(error))
         sys.exit(error.exit_code)
     except OSError as error:
         # A path that leads through a file, a name that is too long: whatever the system has against what was named.
-        _complain(f"{error.filename}: {error.strerror}" if error.filename else str(error))
+        tell(f"{error.filename}: {error.strerror}" if error.filename else str(error))
         sys.exit(2)
     except (MemoryError, RuntimeError) as error:
         if not is_out_of_memory(error):
             raise
-        _complain("out of memory: take fewer lines at once (--batch), shorter ones, a narrower beam or a smaller model")
+        tell("out of memory: take fewer lines at once (--batch), shorter ones, a narrower beam or a smaller model")
         sys.exit(1)
     except KeyboardInterrupt:
-        typer.echo("transduce: interrupted", err=True)
+        tell("interrupted")
         sys.exit(130)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -34,8 +35,8 @@ def run_compare(
     """Train what is missing, measure, report. Returns the exit code."""
     if tokens is not None and minutes is not None:
         raise ConfigError("--tokens and --minutes are two budgets: give one of them")
-    if (tokens is not None and tokens < 1) or (minutes is not None and not minutes > 0):
-        raise ConfigError("--tokens and --minutes: expected a number above 0")
+    if (tokens is not None and tokens < 1) or (minutes is not None and not 0 < minutes < math.inf):
+        raise ConfigError("--tokens and --minutes: expected a finite number above 0")
     if score is not None and not 0 < score <= 100:
         raise ConfigError(f"--score {score:g}: expected a BLEU above 0, 100 at most")
     if data is None and tokens is None and minutes is None:

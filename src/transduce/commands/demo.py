@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.table import Table
 
 from transduce.commands.progress import TerminalWatcher
+from transduce.commands.telling import legible
 from transduce.commands.train import report
 from transduce.demo.corpus import DESCRIPTION_EN, DESCRIPTION_ZH, SHOWCASE
 from transduce.demo.shipped import EXPERIMENT
@@ -33,7 +34,7 @@ def run_demo(run: Path | None, seed: int) -> int:
         return code
     _show_probes(watcher)
     _show_translations(Translator.load(folder))
-    typer.echo(f'\nNow try:  transduce translate --run {folder} "我爱水课"')
+    typer.echo(legible(f'\nNow try:  transduce translate --run {folder} "我爱水课"'))
     return 0
 
 

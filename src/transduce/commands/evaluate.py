@@ -12,6 +12,7 @@ from typing import Any
 import typer
 
 from transduce.commands.loading import load_translator
+from transduce.commands.telling import tell
 from transduce.errors import ConfigError, DataError
 from transduce.evaluation.scores import ScoringConfig, exact_match, looks_tokenised, score
 from transduce.evaluation.significance import compare
@@ -47,7 +48,7 @@ def run_evaluate(
         if path is not None and (path.is_dir() or not path.parent.is_dir()):
             raise ConfigError(f"{name} {path}: expected a file in a folder that is there")
     baseline = None if against is None or against.is_dir() else _aligned(against, source, len(sources))
-    translator = load_translator(runs, weights, device, threads, tell=True)
+    translator = load_translator(runs, weights, device, threads, announce=True)
     if translator.task.metrics is None:
         _measure(translator, source, sources, references, jsonl)
         return
@@ -61,7 +62,7 @@ def run_evaluate(
         _tell_tokenised(str(path), lines, settings, strict)
     _tell_tokenised(str(against), baseline or (), settings, strict)
     if cost := translator.cost(sources, targets[0]):
-        typer.echo(f"transduce: {cost}", err=True)
+        tell(str(cost))
     outputs = _translate(translator, sources, options)
     if output is not None:
         write_text(output, "".join(f"{line}\n" for line in outputs))
@@ -116,8 +117,7 @@ def _aligned(path: Path, source: Path, count: int) -> list[str]:
 def _tell_empty(path: Path, lines: Sequence[str]) -> None:
     empty = [number for number, line in enumerate(lines, start=1) if not line.strip()]
     if empty:
-        typer.echo(f"transduce: {path}: {len(empty)} empty lines (first: {empty[0]}) are scored as references that "
-                   "say nothing", err=True)  # fmt: skip
+        tell(f"{path}: {len(empty)} empty lines (first: {empty[0]}) are scored as references that say nothing")
 
 
 def _tell_tokenised(name: str, lines: Sequence[str], scoring: ScoringConfig, strict: bool) -> None:
@@ -126,7 +126,7 @@ def _tell_tokenised(name: str, lines: Sequence[str], scoring: ScoringConfig, str
     message = f"{name} looks tokenised: BLEU of such text is not comparable, unless --tokenized says what it is"
     if strict:
         raise DataError(message)
-    typer.echo(f"transduce: {message}", err=True)
+    tell(message)
 
 
 def _side_by_side(

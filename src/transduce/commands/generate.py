@@ -11,6 +11,7 @@ from typing import Any
 
 from transduce.commands.lines import asked_lines
 from transduce.commands.loading import load_translator
+from transduce.commands.telling import tell
 from transduce.text.lines import repair
 from transduce.translator import generate
 
@@ -36,7 +37,7 @@ def run_generate(
             cut += not found.finished
             _write(json.dumps({"line": line.number, **asdict(found)}, ensure_ascii=False) + "\n" if jsonl else "\n")
     if cut:
-        print(f"transduce: {cut} texts were cut at their greatest length (--max-tokens)", file=sys.stderr)
+        tell(f"{cut} texts were cut at their greatest length (--max-tokens)")
 
 
 def _write(text: str) -> None:

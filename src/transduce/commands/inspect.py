@@ -10,6 +10,7 @@ from urllib.parse import urlencode
 import typer
 
 from transduce.commands.loading import load_translator
+from transduce.commands.telling import tell
 from transduce.demo.shipped import RUN
 from transduce.errors import ConfigError
 from transduce.inspection.payload import payload
@@ -63,7 +64,7 @@ def run_inspect(
         picture = draw(recording, place=layer, head=head, by=units, form="svg" if form == ".svg" else "png")
         write_whole(out, picture)
     typer.echo(recording.translation)
-    typer.echo(f"transduce: wrote {out}", err=True)
+    tell(f"wrote {out}")
 
 
 def _form(out: Path, layer: str | None, head: int | None) -> str:

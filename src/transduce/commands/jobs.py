@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from rich.console import Console
 
 from transduce.commands.progress import PLAIN_EVERY, clock
+from transduce.commands.telling import legible
 from transduce.comparison.run import Job, Place
 from transduce.recipe import Watcher
 from transduce.training.state import TrainingState
@@ -22,7 +23,7 @@ class JobsProgress:
         """That the jobs took which were trained here, and the sum of their parameters."""
 
     def say(self, text: str) -> None:
-        self.console.print(text, markup=False, emoji=False)
+        self.console.print(legible(text), markup=False, emoji=False)
 
     def watcher(self, place: Place) -> Watcher:
         job = place.job

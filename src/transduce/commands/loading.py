@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 from transduce.acceleration.inference import FORMS
+from transduce.commands.telling import tell
 from transduce.demo.shipped import RUN
 from transduce.devices import MOST_THREADS, ComputeConfig
 from transduce.errors import ConfigError
@@ -14,13 +14,13 @@ from transduce.translator import Translator
 
 
 def load_translator(
-    runs: Sequence[Path], weights: str, device: str, threads: int, quantize: str = "none", *, tell: bool = False
+    runs: Sequence[Path], weights: str, device: str, threads: int, quantize: str = "none", *, announce: bool = False
 ) -> Translator:
-    """The named runs (an ensemble, if several), or the demo run if none is named; `tell` says what computes."""
+    """The named runs (an ensemble, if several), or the demo run if none is named; `announce` says what computes."""
     if weights not in ("auto", "average", "best", "last"):
         raise ConfigError(f"--weights {weights}: expected auto, average, best or last")
     if not runs:
-        print("transduce: no --run given, so this is the demo model: it knows only its synthetic text", file=sys.stderr)
+        tell("no --run given, so this is the demo model: it knows only its synthetic text")
         runs = [RUN]
     if device not in ("auto", "cpu", "cuda", "mps"):
         raise ConfigError(f"--device {device}: expected auto, cpu, cuda or mps")
@@ -30,6 +30,6 @@ def load_translator(
     if quantize not in FORMS:
         raise ConfigError(f"--quantize {quantize}: expected {' or '.join(FORMS)}")
     translator = Translator.load(*runs, weights=weights, compute=compute, quantize=quantize)
-    if tell or quantize != "none":
-        print(f"transduce: computing in {translator.arithmetic}", file=sys.stderr)
+    if announce or quantize != "none":
+        tell(f"computing in {translator.arithmetic}")
     return translator

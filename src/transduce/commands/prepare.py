@@ -8,6 +8,7 @@ from pathlib import Path
 
 import typer
 
+from transduce.commands.telling import legible
 from transduce.data.batching import Sampler, batch_statistics
 from transduce.data.filters import DUPLICATE
 from transduce.experiment import Experiment
@@ -54,7 +55,7 @@ def run_prepare(path: Path, settings: Sequence[str], cache: Path, *, dry_run: bo
             data.report.check(experiment.data.filters.max_dropped, spared=frozenset({DUPLICATE}))
             typer.echo("dry run: nothing was written")
         else:
-            typer.echo(f"encoded text: {data.store.folder}")
+            typer.echo(legible(f"encoded text: {data.store.folder}"))
 
 
 def memory_estimate(experiment: Experiment, sizes: tuple[int, int], length: int) -> str:

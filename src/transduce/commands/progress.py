@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn
 
+from transduce.commands.telling import legible
 from transduce.experiment import Experiment, ProbeConfig
 from transduce.recipe import Announcement, Watcher
 from transduce.run_folder import Snapshot
@@ -51,7 +52,7 @@ class TerminalWatcher(Watcher):
         self._progress.stop()
 
     def say(self, text: str) -> None:
-        self.console.print(text, markup=False, emoji=False)
+        self.console.print(legible(text), markup=False, emoji=False)
 
     def preparing(self, what: str) -> None:
         self._progress.stop()

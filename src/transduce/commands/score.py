@@ -9,6 +9,7 @@ from pathlib import Path
 import typer
 
 from transduce.commands.loading import load_translator
+from transduce.commands.telling import tell
 from transduce.data.corpus import CorpusConfig, read_pairs
 
 
@@ -26,9 +27,7 @@ def run_score(
         else:
             typer.echo(f"{result.log_probability:.4f}\t" + " ".join(f"{piece}:{value:.4f}" for piece, value in tokens))
     if cut := sum(result.cut for result in scored):
-        typer.echo(f"transduce: {cut} of {len(scored)} targets are longer than this run can write: of these only the "
-                   "beginning counts", err=True)  # fmt: skip
+        tell(f"{cut} of {len(scored)} targets are longer than this run can write: of these only the beginning counts")
     total = sum(result.log_probability for result in scored)
     count = sum(len(result.token_log_probabilities) for result in scored)
-    typer.echo(f"transduce: {len(pairs)} pairs, {count} tokens, log-probability {total:.4f} in all, "
-               f"{total / count:.4f} a token", err=True)  # fmt: skip
+    tell(f"{len(pairs)} pairs, {count} tokens, log-probability {total:.4f} in all, {total / count:.4f} a token")

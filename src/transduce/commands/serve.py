@@ -14,6 +14,7 @@ from pydantic import ValidationError
 
 from transduce.acceleration.allocator import keep_freed_memory
 from transduce.commands.loading import load_translator
+from transduce.commands.telling import legible
 from transduce.config import explain
 from transduce.demo.shipped import RUN
 from transduce.devices import usable_cores
@@ -77,7 +78,7 @@ def run_serve(
         def started() -> None:
             print(f"transduce: {address}{page} serves", flush=True)
             for run in served:
-                print(f"  {run.name}: {run.does}", flush=True)
+                print(legible(f"  {run.name}: {run.does}"), flush=True)
             if open_browser:
                 Thread(target=webbrowser.open, args=(address + page,), daemon=True).start()
 
@@ -91,7 +92,7 @@ def _load(
     share = threads or max(1, usable_cores() // max(1, len(runs)))
     found: dict[str, Served] = {}
     for path in runs or (RUN,):
-        translator = load_translator([path] if runs else [], weights, device, share, quantize, tell=True)
+        translator = load_translator([path] if runs else [], weights, device, share, quantize, announce=True)
         name = plain = path.resolve().name if runs else "demo"
         number = 1
         while name in found:

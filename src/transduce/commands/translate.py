@@ -13,6 +13,7 @@ from typing import Any, BinaryIO
 from transduce.acceleration.allocator import keep_freed_memory
 from transduce.commands.lines import appearing_whole, asked_lines, typed
 from transduce.commands.loading import load_translator
+from transduce.commands.telling import tell
 from transduce.commands.workers import Answer, Job, Workers, contents_of
 from transduce.demo.shipped import RUN
 from transduce.devices import Compute
@@ -60,7 +61,7 @@ def run_translate(
 ) -> None:
     keep_freed_memory()
     with asked_lines(texts, file, batch) as chunks, contextlib.ExitStack() as stack:
-        translator = load_translator(runs, weights, device, threads, quantize, tell=file is not None)
+        translator = load_translator(runs, weights, device, threads, quantize, announce=file is not None)
         translator.decoding(**options)
         job = Job(
             [str(run) for run in runs or [RUN]], weights, quantize, options,
@@ -98,18 +99,17 @@ def _write_all(
     for lines, answer in done:
         broken += [line.number for line in lines if repair(line.content)[1]]
         if answer.foreign:
-            print(f"transduce: from line {lines[0].number}: over half of the pieces are unknown to this run; "
-                  "is the text in its source language?", file=sys.stderr)  # fmt: skip
+            place = f"from line {lines[0].number}"
+            tell(f"{place}: over half of the pieces are unknown to this run; is the text in its source language?")
         truncated += answer.truncated
         repetitive += answer.repetitive
         for line, text in zip(lines, answer.rendered, strict=True):
             out.write(text.encode() + (b"\n" if output.jsonl or output.nbest else line.ending))
         out.flush()
     if broken:
-        print(f"transduce: {len(broken)} lines were not UTF-8 (first: {broken[0]}); their bytes became U+FFFD",
-              file=sys.stderr)  # fmt: skip
+        tell(f"{len(broken)} lines were not UTF-8 (first: {broken[0]}); their bytes became U+FFFD")
     if truncated:
-        print(f"transduce: {truncated} translations were cut at their greatest length (--max-extra)", file=sys.stderr)
+        tell(f"{truncated} translations were cut at their greatest length (--max-extra)")
     if repetitive:
         advice = " (--no-repeat-ngram 4 keeps a model from it)" if "no_repeat_ngram" in translator.task.decoding else ""
-        print(f"transduce: {repetitive} translations say the same phrase again and again{advice}", file=sys.stderr)
+        tell(f"{repetitive} translations say the same phrase again and again{advice}")

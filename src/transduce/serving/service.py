@@ -52,11 +52,9 @@ class Served:
     def does(self) -> str:
         """What it is for, in a few words."""
         kind, task = self.translator.experiment.model.kind, self.translator.task.name
-        return (
-            f"{self.source} to {self.target}, {kind}"
-            if self.translates
-            else f'{kind}, trained to "{task}": look inside'
-        )
+        if not self.translates:
+            return f'{kind}, trained to "{task}": look inside'
+        return f"{self.source} to {self.target}, {kind}" if self.source and self.target else kind
 
 
 class Service:

@@ -51,6 +51,11 @@ def test_every_task_that_makes_text_of_text_is_here(translators: dict[str, Trans
     assert served == {name for name, task in TASKS.items() if task.command == "translate"}
 
 
+def test_what_a_run_does_is_told_with_its_languages_where_it_has_them(translators: dict[str, Translator]) -> None:
+    assert Served("answer", translators["answer"], "", "").does == "memory_network"
+    assert Served("word", translators["word"], "ca", "en").does == "ca to en, transformer"
+
+
 def test_the_list_says_what_each_run_can_do(client: TestClient) -> None:
     keys = ("translates", "nbest", "alignment", "whole")
     told = {run["name"]: tuple(run[key] for key in keys) for run in client.get("/v1/runs").json()}
