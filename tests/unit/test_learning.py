@@ -55,3 +55,41 @@ def test_other_vocabularies_learn_from_all(
     monkeypatch.setattr(bpe, "LEARNED_BYTES", 1)
     text.learn_tokenizers(experiment(tmp_path, "word"))
     assert len(learned) == 51
+
+
+def test_a_vocabulary_is_learned_once_from_the_same_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    given, cache = experiment(tmp_path, "bpe"), tmp_path / "cache"
+    first = text.learn_tokenizers(given, cache)
+    asked: list[object] = []
+    original = Tokenizers.train
+
+    def train(*arguments: Any, **options: Any) -> Tokenizers:
+        asked.append(arguments)
+        return original(*arguments, **options)
+
+    monkeypatch.setattr(Tokenizers, "train", train)
+    assert text.learn_tokenizers(given, cache).fingerprint == first.fingerprint
+    assert not asked
+
+    settings = given.model_dump()
+    fewer = settings | {"tokenizer": {**settings["tokenizer"], "vocabulary": 300}}
+    shorter = settings | {"data": {**settings["data"], "filters": {**settings["data"]["filters"], "max_length": 7}}}
+    held_out = settings | {"data": {**settings["data"], "test": {"one": settings["data"]["train"][0]}}}
+    for number, other in enumerate((fewer, shorter, held_out), start=1):
+        text.learn_tokenizers(Experiment.model_validate(other), cache)
+        assert len(asked) == number
+
+    (path,) = [p for p in cache.iterdir() if Tokenizers.load(p).fingerprint == first.fingerprint][:1]
+    for kept in cache.iterdir():
+        kept.write_bytes(kept.read_bytes()[:99])
+    assert text.learn_tokenizers(given, cache).fingerprint == first.fingerprint
+    assert len(asked) == 4 and Tokenizers.load(path).fingerprint == first.fingerprint
+    (tmp_path / "two.txt").write_text("new\n", encoding="utf-8")
+    assert text.learn_tokenizers(given, cache).fingerprint != first.fingerprint
+
+
+def test_a_text_that_the_program_makes_leaves_nothing_in_the_cache(tmp_path: Path) -> None:
+    settings = experiment(tmp_path, "word").model_dump()
+    settings["data"]["valid"] = {"builtin": "dates-valid"}
+    text.learn_tokenizers(Experiment.model_validate(settings), tmp_path / "cache")
+    assert not (tmp_path / "cache").exists()

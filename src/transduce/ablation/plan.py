@@ -37,7 +37,7 @@ class Variant:
 def plan(base: Experiment, budget: Budget, rows: Sequence[Row], seeds: Sequence[int], cache: Path) -> list[Variant]:
     """The rows on the base's text with its tokenizer and budget. Raises ConfigError where it is no Transformer."""
     model = _transformer(base)
-    tokenizers = learn_tokenizers(base)
+    tokenizers = learn_tokenizers(base, cache)
     data = prepare_data(base, tokenizers, cache)
     sizes = (tokenizers.source.size, tokenizers.target.size)
     training = {

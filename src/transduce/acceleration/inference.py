@@ -22,6 +22,13 @@ class Native(Protocol):
     def use_native_code(self, form: Form) -> None: ...
 
 
+@runtime_checkable
+class Graphed(Protocol):
+    """A model whose decoding steps can be recorded as CUDA graphs."""
+
+    def use_graphs(self) -> None: ...
+
+
 def has_native_code(model: nn.Module, compute: Compute) -> TypeGuard[Native]:
     """Whether native code can compute this model on this machine."""
     return compute.exact_on_cpu and isinstance(model, Native) and native.load() is not None
@@ -36,9 +43,11 @@ def accelerate(model: nn.Module, compute: Compute, quantize: Quantize, *, native
     code can be built; elsewhere the model stays as it is.
     """
     if not compute.exact_on_cpu:
-        return f"{compute.precision} on {compute.device.type}" + (
-            ": int8 is for fp32 on a CPU" if quantize == "int8" else ""
-        )
+        how = f"{compute.precision} on {compute.device.type}"
+        if native_code and compute.device.type == "cuda" and isinstance(model, Graphed):
+            model.use_graphs()
+            how += ", steps by CUDA graphs"
+        return how + (": int8 is for fp32 on a CPU" if quantize == "int8" else "")
     form: Form = "int8" if quantize == "int8" and int8.available() else "float32"
     how = "PyTorch alone"
     if form == "int8":

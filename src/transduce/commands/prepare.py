@@ -23,8 +23,9 @@ def run_prepare(path: Path, settings: Sequence[str], cache: Path, *, dry_run: bo
     experiment = loaded.experiment
     typer.echo(f"preset {loaded.reason}")
     with tempfile.TemporaryDirectory(prefix="transduce-") as scratch:
-        tokenizers = learn_tokenizers(experiment)
-        data = prepare_data(experiment, tokenizers, Path(scratch) if dry_run else cache, enforce=not dry_run)
+        kept = Path(scratch) if dry_run else cache
+        tokenizers = learn_tokenizers(experiment, kept)
+        data = prepare_data(experiment, tokenizers, kept, enforce=not dry_run)
         typer.echo(data.report.render())
         task = TASKS[experiment.task]
         if cost := task.cost({name: data.store.lengths(name) for name in task.streams}):

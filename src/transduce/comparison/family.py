@@ -124,7 +124,7 @@ def plan(base: Experiment, budget: Budget, members: Sequence[Member], cache: Pat
     Raises ConfigError for a `base` that the family can't share.
     """
     _refuse_unshared(base)
-    tokenizers = learn_tokenizers(base)
+    tokenizers = learn_tokenizers(base, cache)
     data = prepare_data(base, tokenizers, cache)
     longest = _longest(base, tokenizers, data)
     sizes = (tokenizers.source.size, tokenizers.target.size)

@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from transduce.data.corpus import NO_BUILTINS, Builtins, CorpusConfig, checksum
+from transduce.data.corpus import NO_BUILTINS, Builtins, CorpusConfig, checksum, files_digest
 from transduce.data.filters import DUPLICATE, FilterConfig, clean_pairs, fingerprints, token_filter
 from transduce.data.report import Report
 from transduce.data.store import CHUNK, FORMAT, Example, Store, batched, cached_store
@@ -59,7 +59,7 @@ def prepare(
     raised always. Memory is bounded by `CHUNK` pairs and 8-byte fingerprints.
     """
     skip = (lambda number: None) if filters.invalid_utf8 == "drop" else None
-    files = _files_digest(corpora)
+    files = files_digest(corpora)
     # Whether text that is not UTF-8 stops the program is not in a store's key, so it is here.
     files = files and _sha256(files, filters.invalid_utf8)
     data = _known_checksum(cache, files) or checksum(corpora, builtins=builtins, on_invalid=skip)
@@ -116,28 +116,6 @@ def prepare(
     if enforce:
         report.check(filters.max_dropped, spared=frozenset({DUPLICATE}))
     return Prepared(store, report, data)
-
-
-def _files_digest(corpora: Sequence[CorpusConfig]) -> str | None:
-    """SHA-256 over the files as they are on disk and how they are read; None where there is one that can't be opened,
-    or none at all.
-
-    Where two are equal, so are the checksums: this takes a twentieth of the time, as nothing is unpacked or decoded.
-    """
-    digest = hashlib.sha256()
-    for corpus in corpora:
-        paths = [value for _, value in corpus if isinstance(value, Path)]
-        how = {name: value.suffix.lower() if isinstance(value, Path) else value for name, value in corpus}
-        digest.update(json.dumps({**how, "weight": None}).encode())
-        try:
-            if not paths or not all(path.is_file() for path in paths):
-                return None
-            for path in paths:
-                with path.open("rb") as file:
-                    digest.update(hashlib.file_digest(file, "sha256").digest())
-        except OSError:
-            return None
-    return digest.hexdigest()
 
 
 def _known_checksum(cache: Path, files: str | None) -> str | None:

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from transduce.layers.attention import MultiHeadAttention
 from transduce.layers.feed_forward import Activation, FeedForward
-from transduce.layers.grid import Past
+from transduce.layers.grid import FixedPast, Past
 from transduce.layers.residual import Norm, Residual
 
 
@@ -39,37 +39,6 @@ class KeyValues:
 
     def select(self, rows: Int[Tensor, "n"]) -> KeyValues:
         return KeyValues(self.keys.index_select(0, rows), self.values.index_select(0, rows))
-
-
-@dataclass(frozen=True, slots=True)
-class Cache:
-    """Keys and values of the steps so far, in room allocated once for all steps to come."""
-
-    room: KeyValues
-    filled: int
-
-    @classmethod
-    def allocate(cls, keys: Tensor, values: Tensor, capacity: int) -> Cache:
-        """Room for `capacity` steps of keys and values shaped like the given ones but for their length."""
-        room = (x.new_empty(x.shape[0], x.shape[1], capacity, x.shape[3]) for x in (keys, values))
-        return cls(KeyValues(*room), 0)
-
-    def append(self, keys: Float[Tensor, "r h 1 k"], values: Float[Tensor, "r h 1 v"]) -> Cache:
-        """Write one step into the room (in place: the cache before it must not be used again)."""
-        self.room.keys[:, :, self.filled] = keys[:, :, 0]
-        self.room.values[:, :, self.filled] = values[:, :, 0]
-        return Cache(self.room, self.filled + 1)
-
-    def so_far(self) -> KeyValues:
-        return KeyValues(self.room.keys[:, :, : self.filled], self.room.values[:, :, : self.filled])
-
-    def select(self, rows: Int[Tensor, "n"]) -> Cache:
-        """The rows in a new room; only what is filled is copied."""
-        past = self.so_far().select(rows)
-        new = Cache.allocate(past.keys, past.values, self.room.keys.shape[2])
-        new.room.keys[:, :, : self.filled] = past.keys
-        new.room.values[:, :, : self.filled] = past.values
-        return Cache(new.room, self.filled)
 
 
 def _attention(sizes: BlockSizes, name: str) -> MultiHeadAttention:
@@ -135,11 +104,11 @@ class DecoderLayer(nn.Module):
     def step(
         self,
         x: Float[Tensor, "b n d"],
-        past: Past,
+        past: Past | FixedPast,
         seen: Bool[Tensor, "b 1 n p"] | None,
         memory: KeyValues,
         mask: Bool[Tensor, "..."] | None,
-    ) -> tuple[Float[Tensor, "b n d"], Past]:
+    ) -> tuple[Float[Tensor, "b n d"], Past | FixedPast]:
         """One target position of n hypotheses a sentence; `seen` tells each its own of the tokens so far, this one
         included."""
 

@@ -131,3 +131,15 @@ class Past:
         room.values[:, :, : self.seen] = values
         room.written = self.seen
         return room
+
+
+class FixedPast:
+    """A layer's keys and values of the tokens so far; where the next ones go, `slots` says on the device."""
+
+    def __init__(self, keys: Tensor, values: Tensor, slots: Int[Tensor, "n"]) -> None:
+        self.keys, self.values, self._slots = keys, values, slots
+
+    def append(self, keys: Float[Tensor, "b h n k"], values: Float[Tensor, "b h n v"]) -> FixedPast:
+        self.keys.index_copy_(2, self._slots, keys)
+        self.values.index_copy_(2, self._slots, values)
+        return self

@@ -18,6 +18,7 @@ from transduce.layers.blocks import BlockSizes, DecoderLayer, EncoderLayer, KeyV
 from transduce.layers.dropout import dropout
 from transduce.layers.embedding import Embedding, Tie, build_embeddings
 from transduce.layers.feed_forward import Activation
+from transduce.layers.fixed import Buffers, FixedDecoder, FixedState
 from transduce.layers.grid import Grid, Past
 from transduce.layers.masks import padding_mask
 from transduce.layers.position import Positions, build_positions
@@ -149,6 +150,7 @@ class Transformer(EncoderDecoder):
         final = nn.LayerNorm if config.norm == "pre" else nn.Identity
         self.encoder_norm, self.decoder_norm = final(config.d_model), final(config.d_model)
         self._native: tuple[NativeEncoder, NativeDecoder] | None = None
+        self._fixed: FixedDecoder | None = None
 
     def encode(self, source: Int[Tensor, "b s"], lengths: Int[Tensor, "b"]) -> TransformerMemory:
         """Figure 1, left. An empty row has an all-hidden mask and adds nothing to anything."""
@@ -168,7 +170,7 @@ class Transformer(EncoderDecoder):
             x = tap(f"decoder.{i}.output", layer(x, memory.states, memory.mask))
         return tap("decoder.output", self.decoder_norm(x))
 
-    def start(self, memory: TransformerMemory, capacity: int) -> TransformerState | NativeState:
+    def start(self, memory: TransformerMemory, capacity: int) -> TransformerState | NativeState | FixedState:
         made = [layer.cross_attention.keys_values(memory.states) for layer in self.decoder]  # type: ignore[operator, union-attr]
         native = self._native_now()
         if native is not None:
@@ -176,16 +178,20 @@ class Transformer(EncoderDecoder):
             full = torch.full((sentences,), longest)
             return native[1].start(made, full if memory.mask is None else memory.mask.sum(-1).view(-1))
         keys_values = tuple(KeyValues(*part) for part in made)
+        if self._fixed is not None and self._unobserved():
+            return self._fixed.start(keys_values, memory.mask)
         pasts = tuple(Past.start(part.keys, part.values) for part in keys_values)
         return TransformerState(keys_values, memory.mask, pasts, Grid.start(len(memory.states)))
 
     def step(
-        self, previous: Int[Tensor, "r"], state: TransformerState | NativeState
-    ) -> tuple[Float[Tensor, "r v"], TransformerState | NativeState]:
+        self, previous: Int[Tensor, "r"], state: TransformerState | NativeState | FixedState
+    ) -> tuple[Float[Tensor, "r v"], TransformerState | NativeState | FixedState]:
         """One token further."""
         if isinstance(state, NativeState):
             assert self._native is not None
             return self._native[1].step(previous, state)
+        if isinstance(state, FixedState):
+            return state.decoder.step(previous, state)
         grid = state.grid.grow(state.pasts[0].seen, previous.device)
         x = self._embed(self.target_embedding, grid.spread(previous)[:, None], "decoder", start=state.steps)
         x, seen = x.view(grid.sentences, grid.width, -1), grid.mask()
@@ -198,8 +204,30 @@ class Transformer(EncoderDecoder):
         return logits, replace(state, pasts=tuple(pasts), grid=grid, steps=state.steps + 1)
 
     def _native_now(self) -> tuple[NativeEncoder, NativeDecoder] | None:
-        """Nothing where gradients are wanted, or somebody looks inside."""
-        return None if recording() or torch.is_grad_enabled() else self._native
+        return self._native if self._unobserved() else None
+
+    @staticmethod
+    def _unobserved() -> bool:
+        """Whether nobody looks inside, or wants gradients."""
+        return not recording() and not torch.is_grad_enabled()
+
+    def use_graphs(self) -> None:
+        """Decode in buffers of fixed shape from now on, which on CUDA are steps recorded as graphs. The weights must
+        not change any more."""
+
+        def positions(count: int) -> Float[Tensor, "p d"]:
+            count = min(count, self.max_positions or count)
+            zeros = self.target_embedding.weight.new_zeros(1, count, self.d_model)
+            return self.positions(zeros)[0]
+
+        def body(buffers: Buffers) -> Float[Tensor, "bn v"]:
+            x = self.target_embedding(buffers.previous) + buffers.positions.index_select(0, buffers.position)
+            x = x.view(buffers.shape.b, buffers.shape.n, -1)
+            for layer, past, memory in zip(self.decoder, buffers.pasts, buffers.memory, strict=True):
+                x, _ = layer.step(x, past, buffers.visible, memory, buffers.mask)  # type: ignore[operator]
+            return self.project(self.decoder_norm(x).flatten(0, 1))
+
+        self._fixed = FixedDecoder(body, positions)
 
     def use_native_code(self, form: Form) -> None:
         """Translate by native code from now on. The weights must not change any more."""

@@ -46,6 +46,10 @@ FREE_TO_CHANGE = ("training.max_updates", "training.max_epochs", "training.max_m
 """Settings that a resumed run may change: they decide when it ends and where it computes, not what it learns."""
 
 
+CACHE = ".cache"
+"""The folder beside a run for what other runs on the same text can use: its vocabulary, and the text encoded."""
+
+
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """How training ended."""
@@ -94,7 +98,7 @@ def train(experiment: Experiment, run: Path | str, watcher: Watcher | None = Non
     if world.leads:
         RunFolder.refuse_used(path)
         watcher.preparing("reading the training text and learning the tokenizer")
-        tokenizers = learn_tokenizers(experiment)
+        tokenizers = learn_tokenizers(experiment, path.parent / CACHE)
         RunFolder.create(path, experiment, tokenizers)
         return_freed_memory()  # learning from a large text may take more than training
     world.wait()
@@ -233,7 +237,7 @@ def _prepare(run: RunFolder, experiment: Experiment, world: World) -> Prepared:
     """The encoded training text; the leading process makes it, the others find it made."""
     if not world.leads:
         world.wait()
-    prepared = prepare_data(experiment, run.tokenizers, run.path.parent / ".cache")
+    prepared = prepare_data(experiment, run.tokenizers, run.path.parent / CACHE)
     if world.leads:
         world.wait()
     return prepared

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
+import os
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from transduce.data.corpus import Builtins, CorpusConfig, RawPair, checksum, count_pairs, read_pairs
+from transduce.data.corpus import Builtins, CorpusConfig, RawPair, checksum, count_pairs, files_digest, read_pairs
 from transduce.data.filters import clean_pairs, fingerprints
-from transduce.data.prepare import Prepared, prepare
+from transduce.data.prepare import RULES, Prepared, prepare
 from transduce.data.report import Report
 from transduce.demo import corpus as demo
 from transduce.demo import dates, questions
-from transduce.errors import ConfigError, DataError, RunError
+from transduce.errors import ConfigError, DataError, RunError, told
 from transduce.evaluation.scores import looks_tokenised
 from transduce.experiment import Experiment
 from transduce.experiment.load import Loaded
@@ -25,6 +28,7 @@ from transduce.run_folder import RunFolder, read_json, write_text
 from transduce.tasks import TASKS, Cost
 from transduce.text.lines import has_letter
 from transduce.text.pair import Tokenizers
+from transduce.text.tokenizer_file import VERSION
 
 
 def _demo(split: demo.Split) -> Iterable[tuple[str, str]]:
@@ -56,8 +60,39 @@ def load_experiment(path: Path | str, settings: Iterable[str] = ()) -> Loaded:
     return load_with(Path(path), settings, lambda corpora: count_pairs(corpora, builtins=BUILTINS))
 
 
-def learn_tokenizers(experiment: Experiment) -> Tokenizers:
-    """Tokenizers trained on the training text as the filters leave it; where memory asks for it, on every n-th pair."""
+def learn_tokenizers(experiment: Experiment, cache: Path | None = None) -> Tokenizers:
+    """Tokenizers trained on the training text as the filters leave it; where memory asks for it, on every n-th pair.
+
+    Those that were learned from the same files before are found in the cache: of a large text that saves minutes.
+    """
+    key = _vocabulary_key(experiment) if cache is not None else None
+    if cache is None or key is None:
+        return _learn(experiment)
+    path = cache / f"{key}.tokenizer.json"
+    with suppress(RunError):
+        return Tokenizers.load(path)
+    tokenizers = _learn(experiment)
+    aside = path.with_name(f".{path.name}.{os.getpid()}")
+    with told(path):
+        cache.mkdir(parents=True, exist_ok=True)
+        tokenizers.save(aside)
+        aside.replace(path)
+    return tokenizers
+
+
+def _vocabulary_key(experiment: Experiment) -> str | None:
+    """SHA-256 over all that a vocabulary depends on; None where some of it is no file."""
+    data = experiment.data
+    files = [files_digest(corpora) for corpora in (data.train, held_out(experiment))]
+    if None in files or experiment.initial is not None:
+        return None
+    settings = data.filters.model_dump(mode="json", exclude={"max_dropped"})
+    tokenizer = experiment.tokenizer.model_dump(mode="json")
+    parts = [VERSION, RULES, files, settings, tokenizer, list(TASKS[experiment.task].streams)]
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+
+
+def _learn(experiment: Experiment) -> Tokenizers:
     data = experiment.data
     barred = fingerprints(held_out(experiment), data.filters, builtins=BUILTINS)
     # Of a text without a translation each word counts once.
