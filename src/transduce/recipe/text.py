@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
@@ -72,11 +71,10 @@ def learn_tokenizers(experiment: Experiment, cache: Path | None = None) -> Token
     with suppress(RunError):
         return Tokenizers.load(path)
     tokenizers = _learn(experiment)
-    aside = path.with_name(f".{path.name}.{os.getpid()}")
     with told(path):
         cache.mkdir(parents=True, exist_ok=True)
-        tokenizers.save(aside)
-        aside.replace(path)
+        # Not aside: whoever reads half of it learns by itself, and writes the same bytes.
+        tokenizers.save(path)
     return tokenizers
 
 
