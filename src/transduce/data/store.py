@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import fcntl
 import json
+import mmap
 import os
 import shutil
 import uuid
@@ -140,6 +141,18 @@ class Store:
 
     def __len__(self) -> int:
         return len(self._lines)
+
+    def release(self) -> None:
+        """Let go of what was mapped so far: it stays in the system's cache, and is no memory of this process's.
+
+        Examples are read in any order, and with each the kernel maps 16 pages: soon all of a store.
+        """
+        if hasattr(mmap, "MADV_DONTNEED"):
+            arrays: list[NDArray[Any]] = [self._lines, self._corpora, *self._ids.values(), *self._offsets.values()]
+            for array in arrays:
+                mapped = getattr(array.base, "base", None)  # array → memmap → mmap
+                if isinstance(mapped, mmap.mmap):
+                    mapped.madvise(mmap.MADV_DONTNEED)
 
     @property
     def streams(self) -> tuple[str, ...]:

@@ -154,6 +154,7 @@ def _go(
 ) -> Outcome:
     watcher.preparing("encoding the text, or finding it encoded")
     data = _prepare(run, experiment, world)
+    return_freed_memory()
     task = TASKS[experiment.task]
     cost = task.cost({name: data.store.lengths(name) for name in task.streams})
     if world.leads:

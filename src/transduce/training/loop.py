@@ -13,6 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from transduce.acceleration.allocator import return_freed_memory
 from transduce.data.batching import Sampler, Update
 from transduce.data.store import Store
 from transduce.devices import Compute
@@ -30,6 +31,11 @@ from transduce.training.optimizer import Adam
 from transduce.training.schedule import learning_rate
 from transduce.training.state import TrainingState
 from transduce.training.validation import Validation, Validator
+
+LARGE = 1 << 20
+"""Examples from which on memory that they take for a while is worth giving back."""
+RELEASED = 4
+"""Updates after which what was mapped of the text is let go."""
 
 
 class Listener:
@@ -110,8 +116,16 @@ class Trainer:
         return interruption
 
     def _updates(self) -> Iterator[Update]:
+        planned = -1
         try:
-            yield from self.sampler.updates(self.state.epoch, self.state.index)
+            for update in self.sampler.updates(self.state.epoch, self.state.index):
+                if len(self.store) >= LARGE:
+                    if update.epoch != planned:
+                        return_freed_memory()  # planning an epoch takes some 60 bytes an example for a moment
+                    if update.index % RELEASED == 0:
+                        self.store.release()
+                planned = update.epoch
+                yield update
         except RunError as error:
             raise RunError(f"{self.run.path}: {error}") from None
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -49,6 +50,22 @@ def test_weights_come_from_the_corpora(store):
 def test_where_examples_come_from_names_corpus_and_lines(store):
     assert store.origin(np.array([2, 1, 0]), ["a.tsv", "b.tsv"]) == "lines 15, 1 of a.tsv; line 8 of b.tsv"
     assert store.origin(np.array([1, 1, 1, 1, 1, 0]), ["a.tsv", "b.tsv"]) == "lines 8, 8, 8, 8, 8 of b.tsv; …"
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").is_file(), reason="Linux tells what is mapped")
+def test_what_was_mapped_is_let_go_and_read_again(tmp_path):
+    def mapped():
+        (line,) = [line for line in Path("/proc/self/status").read_text("ascii").splitlines() if "RssFile" in line]
+        return int(line.split()[1]) * 1024
+
+    size = 16 << 20
+    store = Store.build(tmp_path / "s", {"target": 300}, [Example({"target": np.full(size, 299)}, 1, 0)])
+    before = mapped()
+    assert int(store.ids("target", 0).sum(dtype=np.int64)) == 299 * size
+    assert mapped() - before > size
+    store.release()
+    assert mapped() - before < size / 2
+    assert int(store.ids("target", 0)[-1]) == 299
 
 
 def test_chunks_join_without_a_seam(tmp_path, monkeypatch):
