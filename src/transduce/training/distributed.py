@@ -14,7 +14,7 @@ import atexit
 import gc
 import os
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
@@ -33,6 +33,9 @@ LONG_WORK = timedelta(days=2)
 """How long the others wait while one prepares the text or validates."""
 ROLL_CALL = timedelta(seconds=5)
 """How long process 0 waits for signs of life, to say which process was lost."""
+
+MESSAGE = 1 << 20
+"""Numbers that are summed at a time. In one message, all of a model's would take memory twice over."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,19 +58,21 @@ class World:
         return self.rank == 0
 
     def sum_gradients(self, model: nn.Module) -> None:
-        """Add up the gradients of all processes, in one message."""
+        """Add up the gradients of all processes: small ones together in a message, a large one where it is."""
         if self.size == 1:
             return
         parameters = list(model.parameters())
         for parameter in parameters:
             if parameter.grad is None:
                 parameter.grad = torch.zeros_like(parameter)
-        gradients = [p.grad for p in parameters if p.grad is not None]
-        flat = torch.cat([gradient.flatten() for gradient in gradients])
-        with self._told():
-            dist.all_reduce(flat)
-        for gradient, part in zip(gradients, flat.split([g.numel() for g in gradients]), strict=True):
-            gradient.copy_(part.view_as(gradient))
+        for gradients in _messages([p.grad for p in parameters if p.grad is not None]):
+            alone = len(gradients) == 1 and gradients[0].is_contiguous()
+            message = gradients[0] if alone else torch.cat([gradient.flatten() for gradient in gradients])
+            with self._told():
+                dist.all_reduce(message)
+            if not alone:
+                for gradient, part in zip(gradients, message.split([g.numel() for g in gradients]), strict=True):
+                    gradient.copy_(part.view_as(gradient))
 
     def wait(self) -> None:
         """Until every process is here, however long that takes."""
@@ -127,6 +132,18 @@ class World:
         if not missing:
             return "another process of this run was lost"
         return f"process {' and '.join(missing)} of this run {'was' if len(missing) == 1 else 'were'} lost"
+
+
+def _messages(gradients: Sequence[Tensor]) -> Iterator[list[Tensor]]:
+    """Those that follow one another, up to `MESSAGE` numbers together; a larger one by itself."""
+    message: list[Tensor] = []
+    for gradient in gradients:
+        if message and sum(g.numel() for g in message) + gradient.numel() > MESSAGE:
+            yield message
+            message = []
+        message.append(gradient)
+    if message:
+        yield message
 
 
 def leads() -> bool:

@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch import nn
 
 from transduce.acceleration.allocator import return_freed_memory
 from transduce.data.batching import heaviest
@@ -51,7 +50,7 @@ def fit(
     """
     config = experiment.training
     least, most = experiment.data.filters.max_length + 1, config.batch_tokens
-    trial = _Trial(sizes, task, store, experiment, compute, several=world.size > 1)
+    trial = _Trial(sizes, task, store, experiment, compute)
     world.wait()  # until all of them have seen what is free
     found = world.least(_largest(trial.fits, least, most))
     trial.end()
@@ -81,11 +80,8 @@ class _Trial:
         store: Store,
         experiment: Experiment,
         compute: Compute,
-        *,
-        several: bool,
     ) -> None:
         self.sizes, self.task, self.store, self.experiment, self.compute = sizes, task, store, experiment, compute
-        self.several = several
         self.lengths = {name: store.lengths(name) for name in task.streams}
         self.model: Model | None = None
         self.optimizer: Adam | None = None
@@ -124,8 +120,6 @@ class _Trial:
             with self.compute.autocast():
                 loss = self.task.loss(self.model, batch, self.experiment.training.label_smoothing)
             loss.backward()
-            if self.several:
-                nn.utils.parameters_to_vector(p.grad for p in self.model.parameters() if p.grad is not None)
             self.optimizer.step(0.0)
 
     def end(self) -> None:
