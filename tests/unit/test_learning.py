@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from tests.support.copy_run import copy_settings, write_lines
+from tests.support.copy_run import copy_settings, tiny_experiment, write_lines
+from transduce.errors import DataError
 from transduce.experiment import Experiment
 from transduce.recipe import text
 from transduce.text import bpe
@@ -93,3 +94,25 @@ def test_a_text_that_the_program_makes_leaves_nothing_in_the_cache(tmp_path: Pat
     settings["data"]["valid"] = {"builtin": "dates-valid"}
     text.learn_tokenizers(Experiment.model_validate(settings), tmp_path / "cache")
     assert not (tmp_path / "cache").exists()
+
+
+def test_a_large_text_is_prepared_by_a_process_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    given, cache = tiny_experiment(tmp_path), tmp_path / "cache"
+    text.prepare_aside(given, cache)
+    assert not cache.exists(), "it is not large"
+    monkeypatch.setattr(text, "LARGE", 200)
+    text.prepare_aside(given, cache)
+    made = {path: path.stat().st_mtime_ns for path in cache.iterdir()}
+    monkeypatch.setattr(Tokenizers, "train", lambda *_, **__: pytest.fail("it was learned there"))
+    tokenizers = text.learn_tokenizers(given, cache)
+    assert len(text.prepare_data(given, tokenizers, cache).store) == 211
+    assert len(made) == 2 and {path: path.stat().st_mtime_ns for path in cache.iterdir()} == made
+
+
+def test_what_goes_wrong_there_is_told_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    given, cache = tiny_experiment(tmp_path), tmp_path / "cache"
+    monkeypatch.setattr(text, "LARGE", 1)
+    (tmp_path / "train.txt").write_bytes(b"\xff\n" * 9)
+    text.prepare_aside(given, cache)
+    with pytest.raises(DataError, match=r"train\.txt"):
+        text.learn_tokenizers(given, cache)

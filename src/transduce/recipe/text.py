@@ -5,6 +5,9 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import subprocess
+import sys
+import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
@@ -21,7 +24,7 @@ from transduce.demo import dates, questions
 from transduce.errors import ConfigError, DataError, RunError, told
 from transduce.evaluation.scores import looks_tokenised
 from transduce.experiment import Experiment
-from transduce.experiment.load import Loaded
+from transduce.experiment.load import Loaded, to_toml
 from transduce.experiment.load import load as load_with
 from transduce.run_folder import RunFolder, read_json, write_text
 from transduce.tasks import TASKS, Cost
@@ -47,6 +50,8 @@ BUILTINS: Builtins = {
 }
 """The corpora that the program makes itself."""
 
+LARGE = 1 << 20
+"""Pairs from which on a text is prepared by a process of its own."""
 SAMPLE = 20_000
 """Pairs that show how many new words a larger text would bring."""
 
@@ -57,6 +62,18 @@ MOST_KEPT = 0.1
 def load_experiment(path: Path | str, settings: Iterable[str] = ()) -> Loaded:
     """Read an experiment file; `settings` ("training.seed=2") go over it. A preset is chosen by corpus size."""
     return load_with(Path(path), settings, lambda corpora: count_pairs(corpora, builtins=BUILTINS))
+
+
+def prepare_aside(experiment: Experiment, cache: Path) -> None:
+    """Have another process learn the vocabulary of a large text and encode it, into the cache: the memory that it takes
+    ends with it. What goes wrong there is met again, and told, by whoever looks into the cache afterwards."""
+    if count_pairs(experiment.data.train, builtins=BUILTINS) < LARGE:
+        return
+    with tempfile.NamedTemporaryFile("w", suffix=".toml", encoding="utf-8") as file:
+        file.write(to_toml(experiment))
+        file.flush()
+        command = [sys.executable, "-m", "transduce", "prepare", file.name, "--cache", str(cache.resolve())]
+        subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
 
 
 def learn_tokenizers(experiment: Experiment, cache: Path | None = None) -> Tokenizers:
