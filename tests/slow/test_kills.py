@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 import signal
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -39,8 +40,11 @@ def everything(run: Path) -> dict[str, Any]:
     return {**content(run), "results": results}
 
 
-def live_and_die(forks: Forks, folder: Path, run: Path, rng: random.Random, kills: int) -> int:
-    """Train with up to `kills` kills, then to the end. Returns how many there were."""
+def live_and_die(forks: Forks, folder: Path, run: Path, rng: random.Random, kills: int, seconds: float) -> int:
+    """Train with up to `kills` kills, then to the end. Returns how many there were.
+
+    `seconds` are those of the unbroken run: no life may last so long that too few are left for all kills.
+    """
     for died in range(LIVES):
         begun = (run / "tokenizer.json").exists()
         arguments = ["--resume", run] if begun else [folder / "e.toml", "--run", run]
@@ -48,7 +52,9 @@ def live_and_die(forks: Forks, folder: Path, run: Path, rng: random.Random, kill
         if died < kills:
             # Between two changes of files, where a kill is worst, or at any other moment.
             events = rng.random() < 0.7
-            how = {"kill_at_event": rng.randint(1, 40)} if events else {"kill_after": rng.uniform(0.01, 0.6)}
+            how = (
+                {"kill_at_event": rng.randint(1, 20)} if events else {"kill_after": rng.uniform(0.01, seconds / kills)}
+            )
         done = forks("train", *arguments, folder=run.parent, **how)
         if done.code == 0:
             return died
@@ -60,8 +66,9 @@ def killed_equals_unbroken(forks: Forks, folder: Path, settings: Experiment, rng
     (folder / "e.toml").write_text(to_toml(settings), encoding="utf-8")
     for name in ("unbroken", "killed"):
         (folder / name).mkdir()
+    begun = time.monotonic()
     forks("train", folder / "e.toml", "--run", folder / "unbroken/run", folder=folder / "unbroken").succeeded()
-    died = live_and_die(forks, folder, folder / "killed/run", rng, kills)
+    died = live_and_die(forks, folder, folder / "killed/run", rng, kills, time.monotonic() - begun)
     assert everything(folder / "killed/run") == everything(folder / "unbroken/run")
     left = [path for path in (folder / "killed").rglob(".*") if path.name != ".cache"]
     assert not left, "nothing half written is left behind"

@@ -101,7 +101,7 @@ def test_what_does_not_fit_under_a_limit_trains_with_what_does(tmp_path: Path) -
 
 
 def test_where_nothing_fits_under_a_limit_it_is_refused(tmp_path: Path) -> None:
-    refused = limited(150, "train", wide(tmp_path, memory="fit"), "--run", tmp_path / "run")
+    refused = limited(110, "train", wide(tmp_path, memory="fit"), "--run", tmp_path / "run")
     refused.refused("out of memory already in a batch of source", "ulimit -v", "lower data.filters.max_length")
     assert not (tmp_path / "run").exists()
 
