@@ -53,7 +53,9 @@ def live_and_die(forks: Forks, folder: Path, run: Path, rng: random.Random, kill
             # Between two changes of files, where a kill is worst, or at any other moment.
             events = rng.random() < 0.7
             how = (
-                {"kill_at_event": rng.randint(1, 20)} if events else {"kill_after": rng.uniform(0.01, seconds / kills)}
+                {"kill_at_event": rng.randint(1, 14)}
+                if events
+                else {"kill_after": rng.uniform(0.01, seconds / 2 / kills)}
             )
         done = forks("train", *arguments, folder=run.parent, **how)
         if done.code == 0:
