@@ -16,18 +16,11 @@ WARM_UP = 2
 """Calls before the recording: libraries choose and set up their kernels in the first ones."""
 
 
-class Replay:
-    """Calls `function`, which must do the same work on the same memory each time; what it returns is overwritten by
-    the next call."""
-
-    def __init__(self, function: Callable[[], Tensor], device: torch.device) -> None:
-        self._call = _recorded(function, device) if device.type == "cuda" else function
-
-    def __call__(self) -> Tensor:
-        return self._call()
-
-
-def _recorded(function: Callable[[], Tensor], device: torch.device) -> Callable[[], Tensor]:
+def replayable(function: Callable[[], Tensor], device: torch.device) -> Callable[[], Tensor]:
+    """The function, recorded where the device is CUDA's. It must do the same work on the same memory each time; what it
+    returns is overwritten by the next call."""
+    if device.type != "cuda":
+        return function
     # Casts that autocast keeps would be of this graph's memory, and be used outside of it.
     keeps = torch.is_autocast_cache_enabled()
     torch.set_autocast_cache_enabled(False)

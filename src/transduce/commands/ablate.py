@@ -16,7 +16,7 @@ from transduce.comparison.document import to_terminal
 from transduce.comparison.family import Budget
 from transduce.comparison.run import train_all
 from transduce.errors import ConfigError
-from transduce.recipe import exit_code, load_experiment
+from transduce.recipe import CACHE, exit_code, load_experiment
 
 
 def run_ablate(
@@ -29,7 +29,7 @@ def run_ablate(
     console = Console(stderr=True, highlight=False, soft_wrap=True)
     base = load_experiment(experiment, settings).experiment
     out = run if run is not None else Path("runs") / f"ablate-{base.name}"
-    variants = plan(base, Budget(tokens), chosen, numbers, out / ".cache")
+    variants = plan(base, Budget(tokens), chosen, numbers, out / CACHE)
     jobs = trials_of(variants)
     progress = JobsProgress(console, jobs)
     progress.say(f"{len(variants)} rows, seeds {', '.join(map(str, numbers))}: {len(jobs)} runs in {out}")

@@ -16,7 +16,7 @@ from transduce.comparison.report import TITLE, write_report
 from transduce.comparison.run import train_all
 from transduce.demo.shipped import EXPERIMENT
 from transduce.errors import ConfigError
-from transduce.recipe import exit_code, load_experiment
+from transduce.recipe import CACHE, exit_code, load_experiment
 
 DEMO_TOKENS = 1_000_000
 """Target tokens for each member on the demo's text, unless another budget is named: so that the family takes a quarter
@@ -44,7 +44,7 @@ def run_compare(
     members = choose(only)
     console = Console(stderr=True, highlight=False, soft_wrap=True)
     base = load_experiment(data or EXPERIMENT, settings).experiment
-    planned = plan(base, Budget(tokens, minutes), members, out / ".cache") if members else []
+    planned = plan(base, Budget(tokens, minutes), members, out / CACHE) if members else []
     progress = JobsProgress(console, planned)
     runs, interrupted = train_all(planned, out, progress.watcher)
     if interrupted is not None:

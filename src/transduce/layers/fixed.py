@@ -19,9 +19,9 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from transduce.acceleration.graphs import Replay
+from transduce.acceleration.graphs import replayable
 from transduce.layers.blocks import KeyValues
-from transduce.layers.grid import FixedPast, Grid
+from transduce.layers.grid import FixedPast, Grid, ranks
 
 KEPT = 1 << 30
 """Bytes of the buffers that are kept for the next searches."""
@@ -66,7 +66,7 @@ class Buffers:
         self.written = 0
         """Slots that have been written, by whichever state came furthest."""
         self.lease: weakref.ref[Lease] = weakref.ref(Lease())
-        self.replay: Replay | None = None
+        self.replay: Callable[[], Tensor] | None = None
 
     def remember(self, memory: Sequence[KeyValues], mask: Bool[Tensor, "b 1 1 s"] | None) -> None:
         """Sentences' keys and values, padded to this shape. Sentences that there are not see one position of zeros."""
@@ -139,7 +139,7 @@ class FixedDecoder:
             buffers.position.fill_(state.steps)
             buffers.slots.copy_(torch.arange(state.seen, end))
             if buffers.replay is None:
-                buffers.replay = Replay(lambda: self._body(buffers), visible.device)
+                buffers.replay = replayable(lambda: self._body(buffers), visible.device)
             logits = buffers.replay().index_select(0, torch.from_numpy(grid.places).to(visible.device))
             buffers.written = end
         return logits, replace(state, visible=visible, seen=end, steps=state.steps + 1)
@@ -153,10 +153,7 @@ class FixedDecoder:
         if width > n or _power(len(live)) < state.grid.sentences:
             state = self._moved(state, live, width, max(state.buffers.shape.room, ROOM * _power(width)))
             taken = state.grid.places
-        order = np.argsort(index, kind="stable")
-        places = np.empty_like(taken)
-        places[order] = np.arange(len(rows)) - (np.cumsum(counts) - counts)[index[order]]
-        places += taken // width * width
+        places = taken // width * width + ranks(index, counts)
         came_from = np.arange(len(state.visible))
         came_from[places] = taken
         visible = state.visible.index_select(0, torch.from_numpy(came_from).to(state.visible.device))

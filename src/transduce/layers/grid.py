@@ -68,9 +68,7 @@ class Grid:
         taken = self.places[rows]
         sentences, index, counts = np.unique(taken // self.width, return_inverse=True, return_counts=True)
         width = int(counts.max(initial=1))
-        order = np.argsort(index, kind="stable")
-        places = np.empty_like(index)
-        places[order] = index[order] * width + np.arange(len(rows)) - (np.cumsum(counts) - counts)[index[order]]
+        places = index * width + ranks(index, counts)
         visible = self.visible
         if visible is not None:
             # What an empty place sees does not matter, but it must see something: softmax over nothing is NaN.
@@ -82,6 +80,14 @@ class Grid:
 
     def _places_on(self, device: torch.device) -> Int[Tensor, "r"]:
         return torch.from_numpy(self.places).to(device)
+
+
+def ranks(groups: Int[np.ndarray, "m"], counts: Int[np.ndarray, "g"]) -> Int[np.ndarray, "m"]:
+    """Place of each within its group, from 0, in their order; `counts` is how many each group has."""
+    order = np.argsort(groups, kind="stable")
+    found = np.empty_like(groups)
+    found[order] = np.arange(len(groups)) - (np.cumsum(counts) - counts)[groups[order]]
+    return found
 
 
 class Room:

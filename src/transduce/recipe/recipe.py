@@ -24,7 +24,6 @@ from transduce.recipe.initial import start_from
 from transduce.recipe.results import TestResult, finish
 from transduce.recipe.text import (
     learn_tokenizers,
-    prepare_aside,
     prepare_data,
     read_texts,
     record_data,
@@ -99,8 +98,7 @@ def train(experiment: Experiment, run: Path | str, watcher: Watcher | None = Non
     if world.leads:
         RunFolder.refuse_used(path)
         watcher.preparing("reading the training text and learning the tokenizer")
-        prepare_aside(experiment, path.parent / CACHE)
-        tokenizers = learn_tokenizers(experiment, path.parent / CACHE)
+        tokenizers = learn_tokenizers(experiment, path.parent / CACHE, aside=True)
         RunFolder.create(path, experiment, tokenizers)
         return_freed_memory()  # learning from a large text may take more than training
     world.wait()

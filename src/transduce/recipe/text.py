@@ -76,17 +76,21 @@ def prepare_aside(experiment: Experiment, cache: Path) -> None:
         subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
 
 
-def learn_tokenizers(experiment: Experiment, cache: Path | None = None) -> Tokenizers:
+def learn_tokenizers(experiment: Experiment, cache: Path | None = None, *, aside: bool = False) -> Tokenizers:
     """Tokenizers trained on the training text as the filters leave it; where memory asks for it, on every n-th pair.
 
     Those that were learned from the same files before are found in the cache: of a large text that saves minutes.
+    `aside`: what is not there yet comes from `prepare_aside`, if the text is large.
     """
     key = _vocabulary_key(experiment) if cache is not None else None
     if cache is None or key is None:
         return _learn(experiment)
     path = cache / f"{key}.tokenizer.json"
-    with suppress(RunError):
-        return Tokenizers.load(path)
+    for missing in (True, False):
+        with suppress(RunError):
+            return Tokenizers.load(path)
+        if aside and missing:
+            prepare_aside(experiment, cache)
     tokenizers = _learn(experiment)
     with told(path):
         cache.mkdir(parents=True, exist_ok=True)

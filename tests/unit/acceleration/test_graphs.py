@@ -16,7 +16,7 @@ import torch
 from tests.support.copy_run import load
 from tests.unit.acceleration.test_native import LENGTHS, VOCABULARY, logits, model, variations
 from transduce.acceleration import graphs
-from transduce.acceleration.graphs import Replay
+from transduce.acceleration.graphs import replayable
 from transduce.acceleration.inference import accelerate
 from transduce.devices import Compute
 from transduce.layers import fixed
@@ -189,7 +189,7 @@ def test_on_cuda_a_function_is_recorded_once_after_it_has_warmed_up(monkeypatch:
         calls.append(torch.full((2,), len(calls)))
         return calls[-1]
 
-    replay = Replay(function, torch.device("cuda"))
+    replay = replayable(function, torch.device("cuda"))
     assert said == ["wait", "aside", *["call"] * graphs.WARM_UP, "wait", "record", "call", "recorded"]
     assert torch.is_autocast_cache_enabled()
     assert replay() is replay() is calls[-1]
