@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
@@ -26,11 +27,17 @@ def in_even_parts(run: Part, rows: int, most: int) -> None:
 def in_parts(run: Part, bounds: Sequence[int]) -> None:
     """`run` for the rows between bounds, a thread for each. Raises MemoryError."""
     parts = len(bounds) - 1
-    failed = run(*bounds) if parts == 1 else any(_pool(parts).map(run, bounds[:-1], bounds[1:]))
+    failed = run(*bounds) if parts == 1 else any(_pool().map(run, bounds[:-1], bounds[1:]))
     if failed:
         raise MemoryError
 
 
 @cache
-def _pool(threads: int) -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(threads, thread_name_prefix="native")
+def _pool() -> ThreadPoolExecutor:
+    """One for all, whatever the number of parts: it starts no more threads than were ever needed at once."""
+    return ThreadPoolExecutor(os.cpu_count(), thread_name_prefix="native")
+
+
+if hasattr(os, "register_at_fork"):
+    # A forked child has none of the threads, and would wait for them.
+    os.register_at_fork(after_in_child=_pool.cache_clear)

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from transduce.acceleration import attention, native, side_by_side
+from transduce.acceleration import attention, native
 from transduce.acceleration.attention import fused_attention
 
 pytestmark = pytest.mark.skipif(native.load() is None, reason="no C compiler")
@@ -57,16 +57,13 @@ def test_where_no_key_is_seen_nothing_comes_and_nothing_is_learned() -> None:
     assert all(not gradient[1].any() and gradient[0].all() for gradient in gradients)
 
 
-def test_threads_take_sentences_and_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_threads_take_sentences_and_change_nothing(monkeypatch: pytest.MonkeyPatch, shared: list[int]) -> None:
     inputs = example(7, 2, 9, 11, 8, 8)
     expected = with_gradients(fused_attention(*inputs, None, causal=False, dropout=0.0), inputs)
-    asked: list[int] = []
-    pool = side_by_side._pool
-    monkeypatch.setattr(side_by_side, "_pool", lambda parts: asked.append(parts) or pool(parts))
     monkeypatch.setattr(torch, "get_num_threads", lambda: 3)
     monkeypatch.setattr(attention, "_OF_A_THREAD", 10)
     found = with_gradients(fused_attention(*inputs, None, causal=False, dropout=0.0), inputs)
-    assert all(map(torch.equal, found, expected)) and asked == [3, 3]
+    assert all(map(torch.equal, found, expected)) and shared == [3, 3]
 
 
 @pytest.mark.parametrize(

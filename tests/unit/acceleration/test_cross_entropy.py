@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from transduce.acceleration import cross_entropy, native, side_by_side
+from transduce.acceleration import cross_entropy, native
 from transduce.acceleration.cross_entropy import plain_cross_entropy
 from transduce.text.specials import PAD
 
@@ -49,15 +49,12 @@ def test_any_sizes(rows: int, size: int, smoothing: float, scale: float) -> None
 
 
 @compiled
-def test_threads_take_rows_and_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_threads_take_rows_and_change_nothing(monkeypatch: pytest.MonkeyPatch, shared: list[int]) -> None:
     logits, expected = torch.randn(29, 50), torch.randint(0, 50, (29,))
     alone = both(logits, expected, 0.1)
-    asked: list[int] = []
-    pool = side_by_side._pool
-    monkeypatch.setattr(side_by_side, "_pool", lambda parts: asked.append(parts) or pool(parts))
     monkeypatch.setattr(torch, "get_num_threads", lambda: 3)
     monkeypatch.setattr(cross_entropy, "_ROWS_OF_A_THREAD", 9)
-    assert all(map(torch.equal, both(logits, expected, 0.1), alone)) and asked == [3]
+    assert all(map(torch.equal, both(logits, expected, 0.1), alone)) and shared == [3]
 
 
 @compiled

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from transduce.acceleration import dropout as module
-from transduce.acceleration import native, side_by_side
+from transduce.acceleration import native
 from transduce.acceleration.dropout import masked, plain_masked
 from transduce.layers.dropout import dropout
 
@@ -43,15 +43,12 @@ def test_a_mask_is_a_byte_a_number() -> None:
     assert [tensor.nbytes for tensor in kept] == [50]
 
 
-def test_threads_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_threads_change_nothing(monkeypatch: pytest.MonkeyPatch, shared: list[int]) -> None:
     x, drawn = torch.randn(1001), draws(1001)
     expected = masked(x, drawn, 100, 2.0)
     monkeypatch.setattr(torch, "get_num_threads", lambda: 3)
     monkeypatch.setattr(module, "_OF_A_THREAD", 100)
-    asked: list[int] = []
-    pool = side_by_side._pool
-    monkeypatch.setattr(side_by_side, "_pool", lambda parts: asked.append(parts) or pool(parts))
-    assert torch.equal(masked(x, drawn, 100, 2.0), expected) and asked == [3]
+    assert torch.equal(masked(x, drawn, 100, 2.0), expected) and shared == [3]
 
 
 def test_what_is_not_for_it(monkeypatch: pytest.MonkeyPatch) -> None:

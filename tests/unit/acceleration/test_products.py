@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor, nn
 
-from transduce.acceleration import native, products, side_by_side
+from transduce.acceleration import native, products
 from transduce.acceleration.products import native_products, product
 from transduce.devices import Compute
 
@@ -70,15 +70,12 @@ def test_any_shapes_in_any_order(rows: int, inner: int, columns: int, first: str
     assert error <= 2e-7 * (a.double().abs() @ b.double().abs()).max() * inner**0.5 + 1e-6
 
 
-def test_threads_take_rows_and_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_threads_take_rows_and_change_nothing(monkeypatch: pytest.MonkeyPatch, shared: list[int]) -> None:
     a, b = torch.randn(101, 300), torch.randn(300, 70)
     expected = product(a, b)
-    asked: list[int] = []
-    pool = side_by_side._pool
-    monkeypatch.setattr(side_by_side, "_pool", lambda parts: asked.append(parts) or pool(parts))
     monkeypatch.setattr(torch, "get_num_threads", lambda: 3)
     monkeypatch.setattr(products, "_OF_A_THREAD", 1000)
-    assert torch.equal(product(a, b), expected) and asked == [3]
+    assert torch.equal(product(a, b), expected) and shared == [3]
 
 
 def gradients(model: nn.Module, x: Tensor) -> list[Tensor]:
