@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import pytest
 
 from tests.support.copy_run import copy_settings, tiny_experiment, write_lines
+from transduce.data import passes
 from transduce.errors import DataError
 from transduce.experiment import Experiment
 from transduce.recipe import text
@@ -116,3 +118,23 @@ def test_what_goes_wrong_there_is_told_here(tmp_path: Path, monkeypatch: pytest.
     text.prepare_aside(given, cache)
     with pytest.raises(DataError, match=r"train\.txt"):
         text.learn_tokenizers(given, cache)
+
+
+def test_how_far_it_is_there_is_told_here_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And nothing else of what it says."""
+    monkeypatch.setattr(text, "LARGE", 1)
+    program = tmp_path / "program"
+    program.write_text("#!/bin/sh\necho out\necho '  half' >&2\necho 'error: x' >&2\n", encoding="utf-8")
+    program.chmod(0o755)
+    monkeypatch.setattr(sys, "executable", str(program))
+    told: list[str] = []
+    text.prepare_aside(tiny_experiment(tmp_path), tmp_path / "cache", told.append)
+    assert told == ["half"]
+
+
+def test_learning_tells_how_far_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(passes, "EVERY", 0.0)
+    monkeypatch.setattr(passes, "LOOK", 40)
+    told: list[str] = []
+    text.learn_tokenizers(experiment(tmp_path, "word"), tell=told.append)
+    assert {line.split(" pairs  ")[0] for line in told} == {"reading the text for its vocabulary: 40 of 51"}

@@ -11,7 +11,7 @@ from rich.console import Console
 
 from tests.support.copy_run import tiny_experiment
 from transduce.commands import progress
-from transduce.commands.progress import TerminalWatcher, clock
+from transduce.commands.progress import TerminalWatcher
 from transduce.data.report import Report
 from transduce.experiment import Experiment
 from transduce.recipe import Announcement
@@ -92,8 +92,3 @@ def test_one_live_line_on_a_terminal(tmp_path: Path) -> None:
         watcher._progress.refresh()
     shown = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", stream.getvalue())
     assert "step 3/31  100 tokens/s  loss 3.000  0:28 left" in shown
-
-
-@pytest.mark.parametrize(("seconds", "text"), [(0, "0:00"), (59.6, "1:00"), (3599, "59:59"), (3661.2, "1:01:01")])
-def test_clock(seconds: float, text: str) -> None:
-    assert clock(seconds) == text

@@ -7,9 +7,10 @@ from collections.abc import Sequence
 
 from rich.console import Console
 
-from transduce.commands.progress import PLAIN_EVERY, clock
+from transduce.commands.progress import PLAIN_EVERY
 from transduce.commands.telling import legible
 from transduce.comparison.run import Job, Place
+from transduce.data.passes import clock
 from transduce.recipe import Watcher
 from transduce.training.state import TrainingState
 

@@ -14,6 +14,7 @@ from transduce.data.filters import DUPLICATE
 from transduce.experiment import Experiment
 from transduce.models.outline import count_parameters
 from transduce.recipe import learn_tokenizers, load_experiment, prepare_data
+from transduce.recipe.text import PROGRESS
 from transduce.tasks import TASKS
 from transduce.training.memory import PARAMETER_BYTES, bytes_per_place
 
@@ -24,8 +25,8 @@ def run_prepare(path: Path, settings: Sequence[str], cache: Path, *, dry_run: bo
     typer.echo(f"preset {loaded.reason}")
     with tempfile.TemporaryDirectory(prefix="transduce-") as scratch:
         kept = Path(scratch) if dry_run else cache
-        tokenizers = learn_tokenizers(experiment, kept)
-        data = prepare_data(experiment, tokenizers, kept, enforce=not dry_run)
+        tokenizers = learn_tokenizers(experiment, kept, tell=_tell)
+        data = prepare_data(experiment, tokenizers, kept, enforce=not dry_run, tell=_tell)
         typer.echo(data.report.render())
         task = TASKS[experiment.task]
         if cost := task.cost({name: data.store.lengths(name) for name in task.streams}):
@@ -57,6 +58,10 @@ def run_prepare(path: Path, settings: Sequence[str], cache: Path, *, dry_run: bo
             typer.echo("dry run: nothing was written")
         else:
             typer.echo(legible(f"encoded text: {data.store.folder}"))
+
+
+def _tell(how_far: str) -> None:
+    typer.echo(PROGRESS + how_far, err=True)
 
 
 def memory_estimate(experiment: Experiment, sizes: tuple[int, int], length: int) -> str:

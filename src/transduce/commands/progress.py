@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn
 
 from transduce.commands.telling import legible
+from transduce.data.passes import clock
 from transduce.experiment import Experiment, ProbeConfig
 from transduce.recipe import Announcement, Watcher
 from transduce.run_folder import Snapshot
@@ -119,10 +120,3 @@ class TerminalWatcher(Watcher):
     def saved(self, state: TrainingState, snapshot: Snapshot) -> None:
         if not state.regular:
             self.say(f"saved {snapshot.folder}")
-
-
-def clock(seconds: float) -> str:
-    """1:02:03 or 2:03."""
-    minutes, rest = divmod(round(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"

@@ -40,6 +40,10 @@ class RawPair(NamedTuple):
     """Line number in the file, or place in a built-in corpus, from 1."""
 
 
+Through = Callable[[Iterable[RawPair]], Iterable[RawPair]]
+"""Hands on the pairs of each corpus as they are read: a `Pass` counts them."""
+
+
 class CorpusConfig(Config):
     """One corpus: exactly one of `source` + `target`, `tsv`, `jsonl`, `text` and `builtin`."""
 
@@ -156,7 +160,11 @@ def count_pairs(corpora: Sequence[CorpusConfig], *, builtins: Builtins = NO_BUIL
 
 
 def checksum(
-    corpora: Sequence[CorpusConfig], *, builtins: Builtins = NO_BUILTINS, on_invalid: OnInvalid | None = None
+    corpora: Sequence[CorpusConfig],
+    *,
+    builtins: Builtins = NO_BUILTINS,
+    on_invalid: OnInvalid | None = None,
+    through: Through = iter,
 ) -> str:
     """SHA-256 over the decoded pairs, so that compression, file names and format don't matter.
 
@@ -171,7 +179,7 @@ def checksum(
 
     for corpus in corpora:
         digest.update(b"corpus")
-        for pair in read_pairs(corpus, builtins=builtins, on_invalid=skipped if on_invalid else None):
+        for pair in through(read_pairs(corpus, builtins=builtins, on_invalid=skipped if on_invalid else None)):
             for text in (pair.source, pair.target):
                 content = text.encode("utf-8", "surrogatepass")
                 digest.update(len(content).to_bytes(8, "little"))

@@ -11,7 +11,7 @@ from typing import Literal
 from pydantic import Field
 
 from transduce.config import Config
-from transduce.data.corpus import NO_BUILTINS, Builtins, CorpusConfig, RawPair, read_pairs
+from transduce.data.corpus import NO_BUILTINS, Builtins, CorpusConfig, RawPair, Through, read_pairs
 from transduce.data.report import CorpusReport, Report
 
 INVALID_UTF8 = "not UTF-8"
@@ -193,6 +193,7 @@ def clean_pairs(
     *,
     builtins: Builtins = NO_BUILTINS,
     held_out: Container[int] = (),
+    through: Through = iter,
 ) -> Iterator[tuple[int, RawPair]]:
     """Read and filter several corpora; yields (index of the corpus, pair). Fills `report` anew.
 
@@ -209,7 +210,7 @@ def clean_pairs(
             part.drop(number, INVALID_UTF8)
 
         pairs = read_pairs(corpus, builtins=builtins, on_invalid=invalid if config.invalid_utf8 == "drop" else None)
-        for pair in filter_pairs(pairs, config, part, seen=seen, held_out=held_out):
+        for pair in filter_pairs(through(pairs), config, part, seen=seen, held_out=held_out):
             yield index, pair
 
 

@@ -9,8 +9,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from transduce.data.corpus import NO_BUILTINS, Builtins, CorpusConfig, checksum, files_digest
+from transduce.data.corpus import NO_BUILTINS, Builtins, CorpusConfig, checksum, count_pairs, files_digest
 from transduce.data.filters import DUPLICATE, FilterConfig, clean_pairs, fingerprints, token_filter
+from transduce.data.passes import Pass, Tell
 from transduce.data.report import Report
 from transduce.data.store import CHUNK, FORMAT, Example, Store, batched, cached_store
 from transduce.errors import RunError
@@ -48,6 +49,7 @@ def prepare(
     streams: Sequence[str] = ("source", "target"),
     comparable: bool = True,
     enforce: bool = True,
+    tell: Tell | None = None,
 ) -> Prepared:
     """Encode the corpora into a store under `cache`, or find the one that an earlier call made.
 
@@ -56,13 +58,19 @@ def prepare(
 
     Pairs that `held_out` has too are left out or reported, as the filters say. `enforce=False`
     returns a report that breaks `max_dropped` instead of raising `DataError`; with no pair left it is
-    raised always. Memory is bounded by `CHUNK` pairs and 8-byte fingerprints.
+    raised always. Memory is bounded by `CHUNK` pairs and 8-byte fingerprints. `tell` hears how far a long pass is.
     """
     skip = (lambda number: None) if filters.invalid_utf8 == "drop" else None
     files = files_digest(corpora)
     # Whether text that is not UTF-8 stops the program is not in a store's key, so it is here.
     files = files and _sha256(files, filters.invalid_utf8)
-    data = _known_checksum(cache, files) or checksum(corpora, builtins=builtins, on_invalid=skip)
+
+    def a_pass(what: str) -> Pass:
+        return Pass(what, count_pairs(corpora, builtins=builtins) if tell else 0, tell)
+
+    data = _known_checksum(cache, files) or checksum(
+        corpora, builtins=builtins, on_invalid=skip, through=a_pass("checksum of the text")
+    )
     held_out_data = checksum(held_out, builtins=builtins, on_invalid=skip)
     # `max_dropped` decides whether a store is used, not what is in it.
     settings = filters.model_dump(mode="json", exclude={"max_dropped", "invalid_utf8"})
@@ -74,7 +82,8 @@ def prepare(
         barred = fingerprints(held_out, filters, builtins=builtins)
 
         def examples() -> Iterator[Example]:
-            pairs = clean_pairs(corpora, filters, report, builtins=builtins, held_out=barred)
+            through = a_pass("encoding the text")
+            pairs = clean_pairs(corpora, filters, report, builtins=builtins, held_out=barred, through=through)
             for chunk in batched(pairs, CHUNK):
                 targets = tokenizers.target.encode_batch([pair.target for _, pair in chunk])
                 sources = targets

@@ -98,7 +98,7 @@ def train(experiment: Experiment, run: Path | str, watcher: Watcher | None = Non
     if world.leads:
         RunFolder.refuse_used(path)
         watcher.preparing("reading the training text and learning the tokenizer")
-        tokenizers = learn_tokenizers(experiment, path.parent / CACHE, aside=True)
+        tokenizers = learn_tokenizers(experiment, path.parent / CACHE, aside=True, tell=watcher.noticed)
         RunFolder.create(path, experiment, tokenizers)
         return_freed_memory()  # learning from a large text may take more than training
     world.wait()
@@ -153,7 +153,7 @@ def _go(
     run: RunFolder, experiment: Experiment, compute: Compute, world: World, watcher: Watcher, *, resumed: bool
 ) -> Outcome:
     watcher.preparing("encoding the text, or finding it encoded")
-    data = _prepare(run, experiment, world)
+    data = _prepare(run, experiment, world, watcher)
     return_freed_memory()
     task = TASKS[experiment.task]
     cost = task.cost({name: data.store.lengths(name) for name in task.streams})
@@ -234,11 +234,11 @@ def build_model(experiment: Experiment, tokenizers: Tokenizers) -> Model:
     return model
 
 
-def _prepare(run: RunFolder, experiment: Experiment, world: World) -> Prepared:
+def _prepare(run: RunFolder, experiment: Experiment, world: World, watcher: Watcher) -> Prepared:
     """The encoded training text; the leading process makes it, the others find it made."""
     if not world.leads:
         world.wait()
-    prepared = prepare_data(experiment, run.tokenizers, run.path.parent / CACHE)
+    prepared = prepare_data(experiment, run.tokenizers, run.path.parent / CACHE, tell=watcher.noticed)
     if world.leads:
         world.wait()
     return prepared

@@ -15,8 +15,18 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from transduce.data.corpus import Builtins, CorpusConfig, RawPair, checksum, count_pairs, files_digest, read_pairs
+from transduce.data.corpus import (
+    Builtins,
+    CorpusConfig,
+    RawPair,
+    Through,
+    checksum,
+    count_pairs,
+    files_digest,
+    read_pairs,
+)
 from transduce.data.filters import clean_pairs, fingerprints
+from transduce.data.passes import Pass, Tell
 from transduce.data.prepare import RULES, Prepared, prepare
 from transduce.data.report import Report
 from transduce.demo import corpus as demo
@@ -64,7 +74,11 @@ def load_experiment(path: Path | str, settings: Iterable[str] = ()) -> Loaded:
     return load_with(Path(path), settings, lambda corpora: count_pairs(corpora, builtins=BUILTINS))
 
 
-def prepare_aside(experiment: Experiment, cache: Path) -> None:
+PROGRESS = "  "
+"""Begins each line of `transduce prepare` on standard error that says how far it is."""
+
+
+def prepare_aside(experiment: Experiment, cache: Path, tell: Tell | None = None) -> None:
     """Have another process learn the vocabulary of a large text and encode it, into the cache: the memory that it takes
     ends with it. What goes wrong there is met again, and told, by whoever looks into the cache afterwards."""
     if count_pairs(experiment.data.train, builtins=BUILTINS) < LARGE:
@@ -73,25 +87,37 @@ def prepare_aside(experiment: Experiment, cache: Path) -> None:
         file.write(to_toml(experiment))
         file.flush()
         command = [sys.executable, "-m", "transduce", "prepare", file.name, "--cache", str(cache.resolve())]
-        subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
+        with subprocess.Popen(
+            command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, encoding="utf-8", errors="replace"
+        ) as process:
+            assert process.stderr is not None
+            try:
+                for line in process.stderr:
+                    if tell is not None and line.startswith(PROGRESS):
+                        tell(line.strip())
+            except BaseException:
+                process.kill()
+                raise
 
 
-def learn_tokenizers(experiment: Experiment, cache: Path | None = None, *, aside: bool = False) -> Tokenizers:
+def learn_tokenizers(
+    experiment: Experiment, cache: Path | None = None, *, aside: bool = False, tell: Tell | None = None
+) -> Tokenizers:
     """Tokenizers trained on the training text as the filters leave it; where memory asks for it, on every n-th pair.
 
     Those that were learned from the same files before are found in the cache: of a large text that saves minutes.
-    `aside`: what is not there yet comes from `prepare_aside`, if the text is large.
+    `aside`: what is not there yet comes from `prepare_aside`, if the text is large. `tell` hears how far it is.
     """
     key = _vocabulary_key(experiment) if cache is not None else None
     if cache is None or key is None:
-        return _learn(experiment)
+        return _learn(experiment, tell)
     path = cache / f"{key}.tokenizer.json"
     for missing in (True, False):
         with suppress(RunError):
             return Tokenizers.load(path)
         if aside and missing:
-            prepare_aside(experiment, cache)
-    tokenizers = _learn(experiment)
+            prepare_aside(experiment, cache, tell)
+    tokenizers = _learn(experiment, tell)
     with told(path):
         cache.mkdir(parents=True, exist_ok=True)
         # Not aside: whoever reads half of it learns by itself, and writes the same bytes.
@@ -111,14 +137,14 @@ def _vocabulary_key(experiment: Experiment) -> str | None:
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
 
-def _learn(experiment: Experiment) -> Tokenizers:
+def _learn(experiment: Experiment, tell: Tell | None) -> Tokenizers:
     data = experiment.data
     barred = fingerprints(held_out(experiment), data.filters, builtins=BUILTINS)
     # Of a text without a translation each word counts once.
     streams = TASKS[experiment.task].streams
 
-    def texts(corpora: Sequence[CorpusConfig] = data.train) -> Iterator[tuple[str, ...]]:
-        kept = clean_pairs(corpora, data.filters, Report(), builtins=BUILTINS, held_out=barred)
+    def texts(corpora: Sequence[CorpusConfig], through: Through = iter) -> Iterator[tuple[str, ...]]:
+        kept = clean_pairs(corpora, data.filters, Report(), builtins=BUILTINS, held_out=barred, through=through)
         return (tuple(getattr(pair, name) for name in streams) for _, pair in kept)
 
     every, count = 1, count_pairs(data.train, builtins=BUILTINS)
@@ -128,7 +154,7 @@ def _learn(experiment: Experiment) -> Tokenizers:
         every = max(1, math.ceil(count / Tokenizers.capacity(experiment.tokenizer, sample)))
 
     def learned() -> Iterator[tuple[str, ...]]:
-        return islice(texts(), 0, None, every)
+        return islice(texts(data.train, Pass("reading the text for its vocabulary", count, tell)), 0, None, every)
 
     if experiment.initial is None:
         return Tokenizers.train(experiment.tokenizer, learned)
@@ -139,7 +165,9 @@ def _learn(experiment: Experiment) -> Tokenizers:
     return Tokenizers.train(experiment.tokenizer, learned, known=before.tokenizers, known_target=same)
 
 
-def prepare_data(experiment: Experiment, tokenizers: Tokenizers, cache: Path, *, enforce: bool = True) -> Prepared:
+def prepare_data(
+    experiment: Experiment, tokenizers: Tokenizers, cache: Path, *, enforce: bool = True, tell: Tell | None = None
+) -> Prepared:
     """Read, filter and encode the training text, or find it in the cache."""
     languages = (experiment.source_language, experiment.target_language)
     return prepare(
@@ -153,6 +181,7 @@ def prepare_data(experiment: Experiment, tokenizers: Tokenizers, cache: Path, *,
         streams=TASKS[experiment.task].streams,
         comparable=TASKS[experiment.task].metrics != (),
         enforce=enforce,
+        tell=tell,
     )
 
 

@@ -37,7 +37,8 @@ def draw_curve(journal: Path, picture: Path, title: str) -> None:
         right.set(ylabel="BLEU, chrF", ylim=(0, 100))
         more = right.get_legend_handles_labels()
         handles, labels = handles + more[0], labels + more[1]
-    axes.legend(handles, labels, loc="center right", fontsize="small")
+    # Below: wherever it stood inside, the lines of some run would pass under it.
+    figure.legend(handles, labels, loc="outside lower center", ncols=len(labels), fontsize="small")
     with told(picture), warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Glyph .* missing from font")
         figure.savefig(picture, dpi=120, metadata={"Software": None})

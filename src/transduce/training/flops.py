@@ -27,13 +27,13 @@ def flops_per_token(model: Model, task: Task[Any], batch: Batch) -> float:
     Measured by PyTorch's formulas. They do not see inside fused attention and fused recurrent cells, so the
     plain equations are computed while it counts, as under a recorder. The gradients are thrown away.
     """
-    with record(lambda _, value: value), _Counter() as counter:
+    with record(lambda _, value: value), OperationCounter() as counter:
         task.loss(model, batch, 0.0).backward()
     model.zero_grad(set_to_none=True)
     return counter.operations / padded_tokens(batch)
 
 
-class _Counter(TorchDispatchMode):
+class OperationCounter(TorchDispatchMode):
     """What PyTorch's `FlopCounterMode` counts in all, without its import of PyTorch's compiler (68 MB)."""
 
     def __init__(self) -> None:

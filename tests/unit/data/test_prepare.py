@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
+from transduce.data import passes
 from transduce.data import prepare as prepare_module
 from transduce.data.corpus import CorpusConfig
 from transduce.data.filters import FilterConfig
@@ -51,6 +52,23 @@ def test_from_corpora_to_a_store(corpus, tmp_path):
     assert [(done.store.corpus(i), done.store.line(i)) for i in range(3)] == [(0, 1), (0, 2), (1, 1)]
     assert done.report.corpora[0].unknown == {"source": 0, "target": 1}
     assert done.report.corpora[0].tokens["target"] == {1: 1, 3: 1}
+
+
+def test_long_passes_are_told(corpus, tmp_path, monkeypatch):
+    monkeypatch.setattr(passes, "EVERY", 0.0)
+    monkeypatch.setattr(passes, "LOOK", 2)
+    told = []
+    corpora = [corpus([("ab", "x"), ("cd", "yz"), ("e", "n")], "a"), corpus([("e", "v")], "b")]
+    prepare(corpora, FilterConfig(), Both(), tmp_path / "cache", tell=told.append)
+    assert [line.split(" pairs  ")[0] for line in told] == [
+        "checksum of the text: 2 of 4",
+        "checksum of the text: 4 of 4",
+        "encoding the text: 2 of 4",
+        "encoding the text: 4 of 4",
+    ]
+    told.clear()
+    prepare(corpora, FilterConfig(), Both(), tmp_path / "cache", tell=told.append)
+    assert told == [], "it is found encoded"
 
 
 def test_case_29_forty_of_a_hundred_too_long(corpus, tmp_path):

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
-from torch.utils.flop_counter import FlopCounterMode
 
 from transduce.comparison.growth import Growth, dependent_steps, exponent, growth
 from transduce.layers.attention import MultiHeadAttention, attention_scores, attention_weights
@@ -15,6 +14,7 @@ from transduce.layers.convolution import Convolution
 from transduce.layers.recurrent import Recurrent
 from transduce.layers.restricted_attention import RestrictedAttention, restricted_attention
 from transduce.layers.tap import record
+from transduce.training.flops import OperationCounter
 
 WIDTH = 32
 """d where n varies, and n where d varies."""
@@ -132,9 +132,9 @@ def _measure(kind: Kind) -> LayerCost:
 def operations(layer: Compute, n: int, d: int) -> int:
     """Floating-point operations (a multiply-add is two) of the plain equations, forward."""
     # The counter does not see inside fused cells and attention: under a recorder neither is used.
-    with torch.no_grad(), record(lambda _, value: value), FlopCounterMode(display=False) as counter:
+    with torch.no_grad(), record(lambda _, value: value), OperationCounter() as counter:
         layer(torch.randn(1, n, d))
-    return int(counter.get_total_flops())
+    return counter.operations
 
 
 def path_length(kind: Kind, n: int) -> tuple[int, float]:
