@@ -49,7 +49,7 @@ def _setting(
     tokens = max(m.scores.target_tokens for m in family)
     sizes = [one.parameters for one in planned]
     until = f"{training.max_minutes:g} minutes" if training.max_minutes else f"{training.max_updates:,} updates"
-    lines = ", ".join(f"`{test.name}` {test.lines:,}" for test in tests)
+    lines = ", ".join(f"“{test.name}” {test.lines:,}" for test in tests)
     some = any(test.lines > len(test.sources) for test in tests)
     return [
         f"The experiment {named(base)}: every model reads the same batches of the same text in the same "

@@ -234,7 +234,7 @@ def unlearned(family: Iterable[Measured]) -> list[str]:
         name, scores = next(iter(m.scores.tests.items()))
         if scores["BLEU"] < LEARNED:
             found.append(
-                f"{m.label} reached a BLEU of {scores['BLEU']:.1f} on `{name}`: what it does not do here it may not "
+                f"{m.label} reached a BLEU of {scores['BLEU']:.1f} on “{name}”: what it does not do here it may not "
                 "have learned with this budget, or may never learn"
             )
     return found

@@ -156,7 +156,7 @@ def _scores(family: Sequence[Measured], goal: float | None) -> list[Part]:
         Table(["", "training s", "target tokens learned per s", "validating s", "sentences translated per s",
                "the same by native code"], speeds),
         "Training seconds are those of updates; validations are counted apart. To be compared, all translate by "
-        "PyTorch; native code, which `transduce translate` uses for a model that has it, is timed beside that.",
+        "PyTorch; native code, which “transduce translate” uses for a model that has it, is timed beside that.",
     ]  # fmt: skip
 
 

@@ -9,7 +9,7 @@ from transduce.experiment import Experiment
 def named(experiment: Experiment) -> str:
     """`name`, with its languages if it has any."""
     languages = " → ".join(filter(None, (experiment.source_language, experiment.target_language)))
-    return f"`{experiment.name}`, {languages}" if languages else f"`{experiment.name}`"
+    return f"“{experiment.name}”, {languages}" if languages else f"“{experiment.name}”"
 
 
 def machine() -> str:
