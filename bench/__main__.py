@@ -20,6 +20,7 @@ PARTS = {
     "training": "target tokens/s and memory against other tools, on the same passes",
     "translation": "sentences/s, latency and memory against other engines, with the same weights",
     "scaling": "ours against length, batch, beam, vocabulary, threads and processes",
+    "parts": "ours with each of its fast paths switched off, and all on",
     "score": "BLEU against wall time, ours and Joey NMT, from raw text through each tool's own loop",
     "preparation": "time and memory of preparing a corpus",
     "gpu": "training and translation on a GPU, in under 8 minutes (on a CPU where there is none)",

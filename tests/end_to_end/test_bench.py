@@ -57,6 +57,16 @@ def test_the_gpu_script_runs_on_a_cpu(tmp_path: Path) -> None:
     assert "There is no GPU here: this is a test on the CPU." in (tmp_path / "gpu-toy.md").read_text(encoding="utf-8")
 
 
+def test_each_fast_path_is_switched_off_in_turn(tmp_path: Path) -> None:
+    words = ["parts", *TOY, *TEXT, "--rounds", "1", "--updates", "1", "--batch-tokens", "128", "--sentences", "4"]
+    found = _bench(words, tmp_path, "parts-toy")
+    training, *translation = found["tables"].values()
+    assert list(training["rows"]) == [
+        "ours", *(f"without native {part}" for part in ("products", "attention", "loss", "dropout"))
+    ]  # fmt: skip
+    assert len(translation) == 4 and all(len(table["rows"]) >= 5 for table in translation)
+
+
 @pytest.mark.slow
 def test_scaling_is_measured_at_each_point_of_an_axis(tmp_path: Path) -> None:
     words = ["scaling", *TOY, "--rounds", "1", "--updates", "1", "--sentences", "2", "--axes", "length", "beam"]
