@@ -42,13 +42,15 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--vocabulary", type=int, default=6000, help="subwords, for both")
     parser.add_argument("--learning-rate", type=float, default=4e-3, help="peak, for both")
     parser.add_argument("--dropout", type=float, default=0.2, help="for both")
+    parser.add_argument("--norm", choices=("pre", "post"), default="pre", help="before each sub-layer or after the "
+                        "addition, for both; before it, so short a run learns much more")  # fmt: skip
     parser.set_defaults(pairs=None)
 
 
 def measure(given: argparse.Namespace, folder: Path, report: Report) -> None:
     source, target = given.languages
     count = _unpack(given, folder)
-    sizes = {**SIZES[given.model], "dropout": given.dropout}
+    sizes = {**SIZES[given.model], "dropout": given.dropout, "norm": given.norm}
     recipe = {
         "learning_rate": given.learning_rate, "warmup": max(1, given.updates // 7), "batch_tokens": given.batch_tokens,
         "passes": given.passes, "vocabulary": given.vocabulary, "clip_norm": 25.0,

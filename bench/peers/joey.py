@@ -26,7 +26,7 @@ def model_settings(sizes: Json) -> Json:
     side = {
         "type": "transformer", "num_heads": sizes["heads"], "hidden_size": sizes["d_model"], "ff_size": sizes["d_ff"],
         "embeddings": {"embedding_dim": sizes["d_model"], "scale": True, "dropout": sizes["dropout"]},
-        "dropout": sizes["dropout"], "layer_norm": "post",
+        "dropout": sizes["dropout"], "layer_norm": sizes.get("norm", "post"),
     }  # fmt: skip
     return {
         "initializer": "xavier_uniform", "embed_initializer": "xavier_uniform", "embed_init_gain": 1.0,
