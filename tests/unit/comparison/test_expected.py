@@ -42,7 +42,7 @@ def test_context_must_be_half_way_from_blind_to_perfect() -> None:
 def test_lengths() -> None:
     lengths = measured().lengths
     assert verdict("input of any length", lengths=replace(lengths, accepted=False)) == ("✗", "33 tokens")
-    assert verdict("output of another length", lengths=replace(lengths, longer_outputs=0.5)) == ("✓", "50%")
+    assert verdict("output of another length", lengths=replace(lengths, longer_outputs=0.1)) == ("✓", "10%")
     assert verdict("output of another length", lengths=replace(lengths, longer_outputs=0.0)) == ("✗", "0%")
     assert verdict("output of another length", lengths=replace(lengths, longer_outputs=None)) == ("—", "")
 
