@@ -36,7 +36,7 @@ def test_two_members_are_trained_measured_and_reported_and_then_reused(
     assert all(len(member["forgetting"]["kept"]) > 1 for member in figures["family"])
     assert [(member["alignment"], member["context"]) for member in figures["family"]] == [(None, None)] * 2
     assert all(member["scores"]["tests"].keys() == {"validation"} for member in figures["family"])
-    assert "Lines of the tests: `validation` 50. Scores are of all of them." in figures["setting"]
+    assert "Lines of the tests: “validation” 50. Scores are of all of them." in figures["setting"]
     growths = {member["name"]: member["parallel"]["growth"] for member in figures["family"]}
     assert growths == {"rnn": "linear", "transformer": "constant"}
     again = cli(*arguments, "--score", 0.5).succeeded()

@@ -96,4 +96,4 @@ def test_who_learned_nothing_is_named() -> None:
     scores = measured().scores
     assert unlearned([measured()]) == []
     poor = replace(measured(), scores=replace(scores, tests={"test": {"BLEU": 3.2, "chrF2": 9.0, "exact": 0.0}}))
-    assert unlearned([poor])[0].startswith("Model reached a BLEU of 3.2 on `test`")
+    assert unlearned([poor])[0].startswith("Model reached a BLEU of 3.2 on “test”")

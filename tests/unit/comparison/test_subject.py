@@ -150,7 +150,7 @@ def test_text_of_any_kind_makes_a_whole_comparison(trained: Trained, monkeypatch
     found = comparing.compare(trained.base, trained.planned, trained.runs, lambda _: None, demonstrations=False)
     assert [(m.alignment, m.context) for m in found.family] == [(None, None)] * 4
     assert [len(m.forgetting.kept) for m in found.family] == [4, 4, 2, 2]  # 5, 10 and 15 words
-    assert any("`captions` 40. Scores are of all of them; outputs" in line for line in found.setting)
+    assert any("“captions” 40. Scores are of all of them; outputs" in line for line in found.setting)
     assert any("All share one peak learning rate, 0.01" in line for line in found.setting)
 
 
