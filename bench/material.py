@@ -9,7 +9,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import accumulate, islice
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from transduce.data.batching import Sampler
+    from transduce.data.store import Store
+    from transduce.experiment import Experiment
+    from transduce.text.pair import Tokenizers
 
 SIZES: dict[str, dict[str, Any]] = {
     "tiny": {"encoder_layers": 4, "decoder_layers": 4, "d_model": 128, "d_ff": 256, "heads": 4, "dropout": 0.3},
@@ -119,23 +125,30 @@ def write_experiment(
     return path
 
 
-def make(folder: Path, experiment: Path, origin: str, updates: int) -> Material:
-    """Plan the updates that our trainer will make, and write them down for the peers."""
+def encoded(experiment: Path, cache: Path) -> tuple[Experiment, Tokenizers, Store, Sampler]:
+    """The experiment with its text in pieces, and what makes updates of it, as our trainer has them."""
     from transduce.data.batching import Sampler
     from transduce.recipe import learn_tokenizers, load_experiment, prepare_data
 
     given = load_experiment(experiment).experiment
     tokenizers = learn_tokenizers(given)
-    store = prepare_data(given, tokenizers, folder / "runs" / ".cache").store
+    store = prepare_data(given, tokenizers, cache).store
     lengths = {name: store.lengths(name) for name in ("source", "target")}
     training = given.training
     sampler = Sampler(lengths, batch_tokens=training.batch_tokens, accumulate=training.accumulate, seed=training.seed)
+    return given, tokenizers, store, sampler
+
+
+def make(folder: Path, experiment: Path, origin: str, updates: int) -> Material:
+    """Plan the updates that our trainer will make, and write them down for the peers."""
+    _, tokenizers, store, sampler = encoded(experiment, folder / "runs" / ".cache")
+    sides = ("source", "target")
     plan = [
-        [{side: [store.ids(side, int(i)).tolist() for i in rows] for side in lengths} for rows in update.micro_batches]
+        [{side: [store.ids(side, int(i)).tolist() for i in rows] for side in sides} for rows in update.micro_batches]
         for update in islice(sampler.updates(), updates)
     ]
     (folder / "updates.json").write_text(json.dumps(plan), encoding="utf-8")
-    counts = [sum(len(row) + 1 for update in plan for rows in update for row in rows[side]) for side in lengths]
+    counts = [sum(len(row) + 1 for update in plan for rows in update for row in rows[side]) for side in sides]
     return Material(folder, origin, tokenizers.target.size, counts[0] / counts[1])
 
 

@@ -26,11 +26,10 @@ from transduce.acceleration import attention, choice, cross_entropy, dropout
 from transduce.acceleration.allocator import keep_freed_memory
 from transduce.acceleration.inference import FORMS, Quantize, accelerate
 from transduce.acceleration.products import native_products
-from transduce.data.batching import Sampler
 from transduce.demo.corpus import pairs
 from transduce.demo.shipped import RUN
 from transduce.devices import Compute, ComputeConfig, resolve
-from transduce.recipe import build_model, learn_tokenizers, load_experiment, prepare_data
+from transduce.recipe import build_model
 from transduce.run_folder import RunFolder
 from transduce.tasks import TASKS
 from transduce.translator import Translator
@@ -97,11 +96,8 @@ def _without(module: ModuleType) -> Iterator[None]:
 def _training(given: argparse.Namespace, folder: Path, compute: Compute) -> Contenders:
     text, _ = material.pairs_of(given.data, given.pairs, given.vocabulary)
     path = material.write_experiment(folder, text, SIZES[given.model], given.vocabulary, given.batch_tokens, 2)
-    experiment = load_experiment(path).experiment
-    tokenizers, task = learn_tokenizers(experiment), TASKS[experiment.task]
-    store = prepare_data(experiment, tokenizers, folder / "cache").store
-    lengths = {name: store.lengths(name) for name in task.streams}
-    sampler = Sampler(lengths, batch_tokens=given.batch_tokens, accumulate=2, seed=1)
+    experiment, tokenizers, store, sampler = material.encoded(path, folder / "cache")
+    task = TASKS[experiment.task]
     passes = [rows for update in islice(sampler.updates(), given.updates) for rows in update.micro_batches]
     batches = [task.collate(store, rows) for rows in passes]
     model = build_model(experiment, tokenizers)
@@ -136,7 +132,6 @@ def _translation(run: Path, form: Quantize, texts: list[str], batch: int, comput
         return len(texts)
 
     whole, reads, writes, plain = model(), model(), model(), model(native_code=False)
-    bare = folder.model("auto").eval()
     reads.encode = plain.encode
     writes.start, writes.step = plain.start, plain.step
 
@@ -144,11 +139,14 @@ def _translation(run: Path, form: Quantize, texts: list[str], batch: int, comput
         with _without(choice):
             return work(whole)
 
-    return {
+    found = {
         "ours": lambda: work(whole),
         "without the native encoder": lambda: work(reads),
         "without the native decoding step": lambda: work(writes),
         "without the native choice of tokens": chosen_plainly,
         "without all three, products as in other models": lambda: work(plain),
-        **({"PyTorch alone": lambda: work(bare)} if form == "none" else {}),
     }
+    if form == "none":
+        bare = folder.model("auto").eval()
+        found["PyTorch alone"] = lambda: work(bare)
+    return found

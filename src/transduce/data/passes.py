@@ -18,9 +18,12 @@ LOOK = 1000
 
 
 class Pass:
-    """Hands on the pairs of a text, of one corpus after another, and says now and then how many of them it has seen."""
+    """Hands on the pairs of a text, of one corpus after another, and says now and then how many of them it has seen.
 
-    def __init__(self, what: str, pairs: int, tell: Tell | None) -> None:
+    `pairs` counts them, and is only asked when there is something to say: most passes are over before.
+    """
+
+    def __init__(self, what: str, pairs: Callable[[], int], tell: Tell | None) -> None:
         self.what, self.pairs, self.tell = what, pairs, tell
         self.done, self.started, self.last = 0, 0.0, 0.0
 
@@ -37,8 +40,9 @@ class Pass:
             if self.done % LOOK == 0 and (now := time.monotonic()) - self.last >= EVERY:
                 self.last = now
                 speed = self.done / (now - self.started)
-                left = clock(max(0, self.pairs - self.done) / speed)
-                tell(f"{self.what}: {self.done:,} of {self.pairs:,} pairs  {speed:,.0f} pairs/s  {left} left")
+                pairs = self.pairs()
+                left = clock(max(0, pairs - self.done) / speed)
+                tell(f"{self.what}: {self.done:,} of {pairs:,} pairs  {speed:,.0f} pairs/s  {left} left")
             yield item
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 from collections.abc import Iterator, Sequence
@@ -64,12 +65,9 @@ def prepare(
     files = files_digest(corpora)
     # Whether text that is not UTF-8 stops the program is not in a store's key, so it is here.
     files = files and _sha256(files, filters.invalid_utf8)
-
-    def a_pass(what: str) -> Pass:
-        return Pass(what, count_pairs(corpora, builtins=builtins) if tell else 0, tell)
-
+    pairs_read = functools.cache(lambda: count_pairs(corpora, builtins=builtins))
     data = _known_checksum(cache, files) or checksum(
-        corpora, builtins=builtins, on_invalid=skip, through=a_pass("checksum of the text")
+        corpora, builtins=builtins, on_invalid=skip, through=Pass("checksum of the text", pairs_read, tell)
     )
     held_out_data = checksum(held_out, builtins=builtins, on_invalid=skip)
     # `max_dropped` decides whether a store is used, not what is in it.
@@ -82,7 +80,7 @@ def prepare(
         barred = fingerprints(held_out, filters, builtins=builtins)
 
         def examples() -> Iterator[Example]:
-            through = a_pass("encoding the text")
+            through = Pass("encoding the text", pairs_read, tell)
             pairs = clean_pairs(corpora, filters, report, builtins=builtins, held_out=barred, through=through)
             for chunk in batched(pairs, CHUNK):
                 targets = tokenizers.target.encode_batch([pair.target for _, pair in chunk])

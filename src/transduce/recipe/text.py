@@ -154,7 +154,9 @@ def _learn(experiment: Experiment, tell: Tell | None) -> Tokenizers:
         every = max(1, math.ceil(count / Tokenizers.capacity(experiment.tokenizer, sample)))
 
     def learned() -> Iterator[tuple[str, ...]]:
-        return islice(texts(data.train, Pass("reading the text for its vocabulary", count, tell)), 0, None, every)
+        return islice(
+            texts(data.train, Pass("reading the text for its vocabulary", lambda: count, tell)), 0, None, every
+        )
 
     if experiment.initial is None:
         return Tokenizers.train(experiment.tokenizer, learned)
