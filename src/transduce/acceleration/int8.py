@@ -3,8 +3,8 @@ more.
 
 A weight has a scale for each output; each row of the input has its own, so that a sentence's result does not depend on
 what shares its batch (PyTorch's dynamic quantisation has one scale for a whole batch). Gain over `F.linear` in float32,
-one thread, 256 to 10,000: with AVX2 5 times for 4 rows and 2.8 for 64, with AVX-512 VNNI 9.8 and 6.6. A product is off
-by about 1 %, and by 1.6 % with AVX2, which has 7 bits for a weight. The plain twin is `F.linear`.
+one thread, 256 to 10,000: see docs/performance.md. A product is off by about 1 %, and by 2 % with AVX2, which has 7 bits for
+either side. The plain twin is `F.linear`.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ class Int8:
         self._outputs, self._inputs = weight.shape
         self._bias = None if bias is None else bias.float().contiguous()
         self._packed = torch.empty(library.int8_weight_bytes(self._outputs, self._inputs), dtype=torch.int8)
-        self._scales, self._shifts = torch.empty(self._outputs), torch.empty(self._outputs, dtype=torch.int32)
-        tensors = (self._packed, self._scales, self._shifts, self._bias)
+        self._scales, self._totals = torch.empty(self._outputs), torch.empty(self._outputs, dtype=torch.int32)
+        tensors = (self._packed, self._scales, self._totals, self._bias)
         self.addresses = tuple(None if x is None else x.data_ptr() for x in tensors)
-        """Of weights, scales, shifts and bias, which live as long as this."""
+        """Of weights, scales, totals and bias, which live as long as this."""
         weight = weight.float().contiguous()
         library.int8_pack(weight.data_ptr(), self._outputs, self._inputs, *self.addresses[:3])
         self._row_bytes, self._linear = library.int8_row_bytes(self._inputs), library.int8_linear
@@ -36,10 +36,10 @@ class Int8:
         x = x.contiguous()
         rows = x.numel() // self._inputs
         y = x.new_empty(*x.shape[:-1], self._outputs)
-        work, scales = torch.empty(rows * self._row_bytes, dtype=torch.int8), x.new_empty(rows)
+        work = torch.empty(rows * self._row_bytes, dtype=torch.int8)
         self._linear(
             x.data_ptr(), rows, self._inputs, *self.addresses, self._outputs,
-            y.data_ptr(), work.data_ptr(), scales.data_ptr(),
+            y.data_ptr(), work.data_ptr(),
         )  # fmt: skip
         return y
 

@@ -17,7 +17,14 @@ typedef int32_t whole __attribute__((vector_size(LANES * 4)));
 enum { COLUMNS = 2 * LANES };  // of a product that are made together
 static inline floats load_floats(const float *x) { floats v; memcpy(&v, x, sizeof v); return v; }
 static inline void store_floats(float *x, floats v) { memcpy(x, &v, sizeof v); }
-static inline float sum_of(floats v) { float s = 0; for (int i = 0; i < LANES; i++) s += v[i]; return s; }
+// In pairs: one after the other, each addition would wait for the last.
+static inline float sum_of(floats v) {
+    float x[LANES];
+    memcpy(x, &v, sizeof v);
+    for (int n = LANES / 2; n; n /= 2)
+        for (int i = 0; i < n; i++) x[i] += x[i + n];
+    return x[0];
+}
 
 static inline floats greater(floats x, floats y) {
     whole first = x > y;  // not so where x is not a number
@@ -57,15 +64,15 @@ static inline floats exp_of(floats x) {
 typedef struct {
     const void *weights;
     const float *scales;
-    const int32_t *shifts;
+    const int32_t *totals;
     const float *bias;
     int64_t inputs, outputs;
 } affine;
 
 int64_t int8_row_bytes(int64_t inputs);
 void int8_linear(
-    const float *x, int64_t rows, int64_t inputs, const int8_t *packed, const float *scales, const int32_t *shifts,
-    const float *bias, int64_t outputs, float *y, void *work, float *row_scales);
+    const float *x, int64_t rows, int64_t inputs, const int8_t *packed, const float *scales, const int32_t *totals,
+    const float *bias, int64_t outputs, float *y, void *work);
 void float32_linear(const affine *map, const float *x, int64_t rows, float *y);
 void float32_product(
     const float *a, int64_t a_down, int64_t a_along, const float *b, int64_t b_down, int64_t b_along, const float *bias,

@@ -95,7 +95,7 @@ def _declared(library: ctypes.CDLL) -> ctypes.CDLL:
         "int8_weight_bytes": (whole, [whole, whole]),
         "int8_row_bytes": (whole, [whole]),
         "int8_pack": (None, [pointer, whole, whole, pointer, pointer, pointer]),
-        "int8_linear": (None, [pointer, whole, whole, *[pointer] * 4, whole, *[pointer] * 3]),
+        "int8_linear": (None, [pointer, whole, whole, *[pointer] * 4, whole, *[pointer] * 2]),
         "float32_path": (ctypes.c_char_p, []),
         "float32_weight_floats": (whole, [whole, whole]),
         "float32_pack": (None, [pointer, whole, whole, pointer]),

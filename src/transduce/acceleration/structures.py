@@ -61,7 +61,7 @@ class StackParts:
 
 class Affine(ctypes.Structure):
     _fields_ = (
-        *((name, ctypes.c_void_p) for name in ("weights", "scales", "shifts", "bias")),
+        *((name, ctypes.c_void_p) for name in ("weights", "scales", "totals", "bias")),
         *((name, ctypes.c_int64) for name in ("inputs", "outputs")),
     )
 

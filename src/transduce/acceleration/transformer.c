@@ -54,15 +54,13 @@ enum { ROWS = 128 };  // that go through all layers together, so that they stay 
 typedef struct {
     float *x, *y, *in, *out, *gate, *heads, *scores;
     const float **keys, **values;
-    void *quantised;
-    float *row_scales;
-    void *memory;
+    void *quantised, *memory;
 } work;
 
 static void apply(const affine *map, const float *x, int64_t rows, float *y, const work *w) {
     if (map->scales)
-        int8_linear(x, rows, map->inputs, map->weights, map->scales, map->shifts, map->bias, map->outputs, y,
-                    w->quantised, w->row_scales);
+        int8_linear(x, rows, map->inputs, map->weights, map->scales, map->totals, map->bias, map->outputs, y,
+                    w->quantised);
     else
         float32_linear(map, x, rows, y);
 }
@@ -88,33 +86,50 @@ static void normalise(const norm *n, const float *x, int64_t rows, int64_t width
     }
 }
 
-static float dot(const float *a, const float *b, int64_t n) {
-    floats sums = {0};
+// Of one head, its query against n keys.
+static void scores_of(const float *q, const float *const *keys, int64_t at, int64_t width, int64_t n, float *scores) {
+    int64_t even = width - width % LANES;
+    for (int64_t j = 0; j < n; j++) {
+        const float *k = keys[j] + at;
+        floats sums = {0};
+        for (int64_t i = 0; i < even; i += LANES) sums += load_floats(q + i) * load_floats(k + i);
+        float sum = sum_of(sums);
+        for (int64_t i = even; i < width; i++) sum += q[i] * k[i];
+        scores[j] = sum;
+    }
+}
+
+// `vectors` of the weighted sum of n values, which stay in registers: it is a constant wherever this is inlined.
+static inline __attribute__((always_inline)) void mix(
+    int vectors, const float *weights, const float *const *values, int64_t at, int64_t n, float *out) {
+    floats sums[8];
+    for (int v = 0; v < vectors; v++) sums[v] = (floats){0};
+    for (int64_t j = 0; j < n; j++)
+        for (int v = 0; v < vectors; v++) sums[v] += load_floats(values[j] + at + v * LANES) * weights[j];
+    for (int v = 0; v < vectors; v++) store_floats(out + v * LANES, sums[v]);
+}
+
+static void mix_head(const float *weights, const float *const *values, int64_t at, int64_t width, int64_t n, float *out) {
     int64_t i = 0;
-    for (; i + LANES <= n; i += LANES) sums += load_floats(a + i) * load_floats(b + i);
-    float sum = sum_of(sums);
-    for (; i < n; i++) sum += a[i] * b[i];
-    return sum;
+    for (; i + 4 * LANES <= width; i += 4 * LANES) mix(4, weights, values, at + i, n, out + i);
+    for (; i + LANES <= width; i += LANES) mix(1, weights, values, at + i, n, out + i);
+    for (; i < width; i++) {
+        float sum = 0;
+        for (int64_t j = 0; j < n; j++) sum += weights[j] * values[j][at + i];
+        out[i] = sum;
+    }
 }
 
 // One row: softmax(q k / sqrt(d_k)) v in every head, over the n places that w->keys and w->values name.
 static void attend(const stack *d, const float *q, int64_t n, float *out, const work *w) {
     float *scores = w->scores, scale = 1 / sqrtf((float)d->d_k);
-    memset(out, 0, d->heads * d->d_v * sizeof(float));
-    for (int64_t h = 0; h < d->heads && n > 0; h++, q += d->d_k, out += d->d_v) {
-        float most = -INFINITY, sum = 0;
-        for (int64_t j = 0; j < n; j++) {
-            scores[j] = dot(q, w->keys[j] + h * d->d_k, d->d_k) * scale;
-            most = scores[j] > most ? scores[j] : most;
-        }
-        int64_t j = 0;
-        for (; j < n; j += LANES) store_floats(scores + j, exp_of(load_floats(scores + j) - most));
-        for (j = 0; j < n; j++) sum += scores[j];
-        for (j = 0; j < n; j++) {
-            float weight = scores[j] / sum;
-            const float *v = w->values[j] + h * d->d_v;
-            for (int64_t i = 0; i < d->d_v; i++) out[i] += weight * v[i];
-        }
+    for (int64_t h = 0; h < d->heads; h++, q += d->d_k, out += d->d_v) {
+        scores_of(q, w->keys, h * d->d_k, d->d_k, n, scores);
+        float most = greatest_of(scores, n), sum = 0;
+        for (int64_t j = 0; j < n; j += LANES) store_floats(scores + j, exp_of((load_floats(scores + j) - most) * scale));
+        for (int64_t j = 0; j < n; j++) sum += scores[j];
+        for (int64_t j = 0; j < n; j++) scores[j] /= sum;
+        mix_head(scores, w->values, h * d->d_v, d->d_v, n, out);
     }
 }
 
@@ -243,7 +258,7 @@ static work make_room(const stack *d, int64_t rows, int64_t places) {
     places += LANES;
     int64_t sizes[] = {
         rows * d->width * 4, rows * d->width * 4, rows * d->width * 4, rows * wide * 4, rows * d->d_ff * 4,
-        rows * d->heads * d->d_v * 4, places * 4, places * 8, places * 8, rows * int8_row_bytes(inputs), rows * 4};
+        rows * d->heads * d->d_v * 4, places * 4, places * 8, places * 8, rows * int8_row_bytes(inputs)};
     int64_t all = 64;
     for (int i = 0; i < (int)(sizeof sizes / sizeof *sizes); i++) all += (sizes[i] + 63) / 64 * 64;
     work w = {.memory = malloc(all)};
@@ -259,7 +274,6 @@ static work make_room(const stack *d, int64_t rows, int64_t places) {
     w.keys = (const float **)take(&at, sizes[7]);
     w.values = (const float **)take(&at, sizes[8]);
     w.quantised = take(&at, sizes[9]);
-    w.row_scales = (float *)take(&at, sizes[10]);
     return w;
 }
 
