@@ -65,10 +65,11 @@ void float32_linear(const affine *map, const float *x, int64_t rows, float *y) {
         blocks = rows < ROWS ? TOGETHER(rows) : 1;
         if (first + blocks * BLOCK > outputs) blocks = 1;
         int64_t width = outputs - first < blocks * BLOCK ? outputs - first : blocks * BLOCK;
-        for (int64_t r = 0; r < rows; r += ROWS) {
-            int here = rows - r < ROWS ? (int)(rows - r) : ROWS;
+        // Even parts: of 13 rows, a last one by itself would take as long as four.
+        for (int64_t r = 0, left = (rows + ROWS - 1) / ROWS, here; r < rows; r += here, left--) {
+            here = (rows - r + left - 1) / left;
             float sums[MOST_SUMS][BLOCK];
-            tiles(here, blocks, x + r * inputs, w, inputs, sums);
+            tiles((int)here, blocks, x + r * inputs, w, inputs, sums);
             for (int i = 0; i < here; i++) {
                 float *out = y + (r + i) * outputs + first;
                 const float *sum = sums[i * blocks];

@@ -2,9 +2,9 @@
 more.
 
 A weight has a scale for each output; each row of the input has its own, so that a sentence's result does not depend on
-what shares its batch (PyTorch's dynamic quantisation has one scale for a whole batch). Gain over `F.linear` in float32,
-one thread, 256 to 10,000: see docs/performance.md. A product is off by about 1 %, and by 2 % with AVX2, which has 7 bits for
-either side. The plain twin is `F.linear`.
+what shares its batch (PyTorch's dynamic quantisation has one scale for a whole batch). Gain over `F.linear` in float32
+and quality: docs/performance.md. A product is off by about 1 %, and by 2 % with AVX2, which has 7 bits for either side.
+The plain twin is `F.linear`.
 """
 
 from __future__ import annotations

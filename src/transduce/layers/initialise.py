@@ -8,7 +8,6 @@ from collections.abc import Iterable
 import torch
 from torch import Tensor
 
-
 TRANSFORMER_GAIN = 0.5
 """Of the matrices of attention and of feed-forward layers, whose outputs are added to what they came from.
 
