@@ -31,6 +31,7 @@ from transduce.demo.shipped import RUN
 from transduce.devices import Compute, ComputeConfig, resolve
 from transduce.recipe import build_model
 from transduce.run_folder import RunFolder
+from transduce.search.decoding import evaluating
 from transduce.tasks import TASKS
 from transduce.translator import Translator
 
@@ -114,6 +115,8 @@ def _training(given: argparse.Namespace, folder: Path, compute: Compute) -> Cont
         "ours": lambda: work(nullcontext),
         "without native products": lambda: work(nullcontext, products=False),
         **{f"without native {name}": lambda of=module: work(lambda: _without(of)) for name, module in parts.items()},
+        # What the cheapest dropout could gain.
+        "with no dropout at all": lambda: work(lambda: evaluating(model)),
     }
 
 

@@ -1,6 +1,8 @@
 // C = A B + bias in float32, for matrices that lie in any order: what training multiplies, forwards and backwards.
 // Each sum is taken in one order, wherever rows are cut for threads.
 
+#include <stdlib.h>
+
 #include "native.h"
 
 #if defined(__AVX512F__)
@@ -11,7 +13,7 @@ enum { ROWS = 6 };   // 12 sums in 16 registers
 enum {
     VECTORS = COLUMNS / LANES,
     DEPTH = 256,          // of a panel of B: it stays in the first cache
-    BLOCK = ROWS * 36,    // rows of A, whole tiles, that a panel meets in turn: DEPTH of each stay in the second cache
+    BLOCK = ROWS * 48,    // rows of A, whole tiles, that a panel meets in turn: DEPTH of each stay in the second cache
 };
 
 // Up to ROWS rows by a panel. `rows` is a constant wherever this is inlined.
@@ -55,6 +57,20 @@ static void pack(const float *b, int64_t down, int64_t along, int64_t depth, int
             for (int64_t p = 0; p < depth; p++) panel[p * COLUMNS + j] = b[p * down + j * along];
 }
 
+// The same of A, tile by tile. Where numbers of a row lie a power of two apart, as in the gradient of a weight, most of them
+// fall into the same few lines of the cache, and would be fetched for every panel anew.
+static void pack_rows(const float *a, int64_t down, int64_t along, int64_t rows, int64_t depth, float *packed) {
+    enum { FEW = 8 };  // lines read side by side: they and what is written fit into any cache
+    for (int64_t few = 0; few < depth; few += FEW)
+        for (int64_t i = 0; i < rows; i += ROWS)
+            for (int64_t p = few; p < few + FEW && p < depth; p++) {
+                float *to = packed + i * depth + p * ROWS;
+                const float *from = a + i * down + p * along;
+                if (down == 1 && rows - i >= ROWS) memcpy(to, from, ROWS * sizeof(float));
+                else for (int64_t r = 0; r < ROWS && r < rows - i; r++) to[r] = from[r * down];
+            }
+}
+
 // Rows `first` to `last` of C [., columns], each `c_down` after the one before. A is [., inner] and B is [inner, columns];
 // A(i, p) is at a[i * a_down + p * a_along], and B alike. `bias`, a number for each column, may be NULL. Each row of C may
 // be written up to `room`.
@@ -63,24 +79,31 @@ void float32_product(
     float *c, int64_t c_down, int64_t first, int64_t last, int64_t inner, int64_t columns,
     int64_t room) {
     float panel[DEPTH * COLUMNS] __attribute__((aligned(64))), edge[ROWS * COLUMNS], start[COLUMNS];
+    float *packed = a_along == 1 ? NULL : malloc(BLOCK * DEPTH * sizeof(float));  // without it, slower
     for (int64_t block = first; block < last; block += BLOCK)
-        for (int64_t p = 0; p < inner || p == 0; p += DEPTH)
+        for (int64_t p = 0; p < inner || p == 0; p += DEPTH) {
+            int64_t depth = inner - p < DEPTH ? inner - p : DEPTH, here = last - block < BLOCK ? last - block : BLOCK;
+            const float *of = a + block * a_down + p * a_along;
+            int64_t down = packed ? 1 : a_down, along = packed ? ROWS : a_along;
+            if (packed) pack_rows(of, a_down, a_along, here, depth, packed);
             for (int64_t j = 0; j < columns; j += COLUMNS) {
-                int64_t depth = inner - p < DEPTH ? inner - p : DEPTH, width = columns - j < COLUMNS ? columns - j : COLUMNS;
+                int64_t width = columns - j < COLUMNS ? columns - j : COLUMNS;
                 pack(b + p * b_down + j * b_along, b_down, b_along, depth, width, panel);
                 memset(start, 0, sizeof start);
                 if (bias) memcpy(start, bias + j, width * sizeof(float));
-                for (int64_t i = block; i < last && i < block + BLOCK; i += ROWS) {
-                    int rows = last - i < ROWS ? (int)(last - i) : ROWS;
-                    float *out = c + i * c_down + j;
-                    const float *from = a + i * a_down + p * a_along;
+                for (int64_t i = 0; i < here; i += ROWS) {
+                    int rows = here - i < ROWS ? (int)(here - i) : ROWS;
+                    float *out = c + (block + i) * c_down + j;
+                    const float *from = packed ? packed + i * depth : of + i * a_down;
                     if (j + COLUMNS <= room) {
-                        tiles(rows, from, a_down, a_along, panel, depth, out, c_down, p ? out : start, p ? c_down : 0);
+                        tiles(rows, from, down, along, panel, depth, out, c_down, p ? out : start, p ? c_down : 0);
                         continue;
                     }
                     for (int r = 0; p && r < rows; r++) memcpy(edge + r * COLUMNS, out + r * c_down, width * sizeof(float));
-                    tiles(rows, from, a_down, a_along, panel, depth, edge, COLUMNS, p ? edge : start, p ? COLUMNS : 0);
+                    tiles(rows, from, down, along, panel, depth, edge, COLUMNS, p ? edge : start, p ? COLUMNS : 0);
                     for (int r = 0; r < rows; r++) memcpy(out + r * c_down, edge + r * COLUMNS, width * sizeof(float));
                 }
             }
+        }
+    free(packed);
 }
