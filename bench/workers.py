@@ -140,7 +140,10 @@ class Worker:
 
     def last_words(self) -> str:
         lines = self.log.read_text(encoding="utf-8", errors="replace").strip().splitlines()
-        return f"it ended: {lines[-1][:300] if lines else 'without a word'}"
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self.process.wait(5)
+        killed = " (killed, as the system does where memory is short)" if self.process.returncode == -signal.SIGKILL else ""
+        return f"it ended{killed}: {lines[-1][:300] if lines else 'without a word'}"
 
 
 class Reader(threading.Thread):
