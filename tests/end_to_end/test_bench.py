@@ -62,7 +62,8 @@ def test_each_fast_path_is_switched_off_in_turn(tmp_path: Path) -> None:
     found = _bench(words, tmp_path, "parts-toy")
     training, *translation = found["tables"].values()
     assert list(training["rows"]) == [
-        "ours", *(f"without native {part}" for part in ("products", "attention", "loss", "dropout"))
+        "ours", *(f"without native {part}" for part in ("products", "attention", "loss", "dropout")),
+        "with no dropout at all",
     ]  # fmt: skip
     assert len(translation) == 4 and all(len(table["rows"]) >= 5 for table in translation)
 

@@ -102,7 +102,7 @@ static void scores_of(const float *q, const float *const *keys, int64_t at, int6
 // `vectors` of the weighted sum of n values, which stay in registers: it is a constant wherever this is inlined.
 static inline __attribute__((always_inline)) void mix(
     int vectors, const float *weights, const float *const *values, int64_t at, int64_t n, float *out) {
-    floats sums[8];
+    floats sums[4];
     for (int v = 0; v < vectors; v++) sums[v] = (floats){0};
     for (int64_t j = 0; j < n; j++)
         for (int v = 0; v < vectors; v++) sums[v] += load_floats(values[j] + at + v * LANES) * weights[j];
