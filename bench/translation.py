@@ -61,9 +61,8 @@ def measure(given: argparse.Namespace, folder: Path, report: Report) -> None:
     job, target = export(given, folder, run, text)
     modes = [("bulk", given.sentences)] + ([("single", given.one_at_a_time)] if given.one_at_a_time else [])
     for mode, sentences in modes:
-        settings: dict[str, dict[str, Any]] = {}
         for beam in given.beams:
-            _measure(given, {**job, "mode": mode, "beam": beam, "sentences": sentences}, settings, target, report)
+            _measure(given, {**job, "mode": mode, "beam": beam, "sentences": sentences}, target, report)
 
 
 def by_heart(given: argparse.Namespace) -> tuple[Path, Path]:
@@ -122,27 +121,23 @@ def export(given: argparse.Namespace, folder: Path, run: Path, text: Path) -> tu
     return job, translator.tokenizers.target
 
 
-def _measure(
-    given: argparse.Namespace, job: Mapping[str, Any], settings: dict[str, dict[str, Any]], target: Tokenizer,
-    report: Report,
-) -> None:  # fmt: skip
-    """One mode and beam, all contenders in turns. `settings` are those found fastest in this mode; new ones join."""
+def _measure(given: argparse.Namespace, job: Mapping[str, Any], target: Tokenizer, report: Report) -> None:
+    """One mode and beam, all contenders in turns, each in the setting that it finds fastest."""
     environment = AVX2 if given.avx2 else {}
     ours = {**PASSIVE, **environment}
     found = Measurement()
     with closing_all() as workers:
         for name, form, source in _ours(given):
-            own = {**job, "form": form, "setting": settings.get(name)}
+            own = {**job, "form": form}
             start = partial(Worker.tuned, name, sys.executable, "ours_translation", own)
             found.begin(workers, name, partial(start, environment=ours, source=source))
         if not workers or workers[0].name != OURS:
             raise SystemExit(f"bench: ours could not be measured: {found.absent[OURS]}")
         for name, (module, needs, form) in PEERS.items():
             if wanted(given, name) and (given.device == "cpu" or form != "int8"):
-                theirs = {**job, "form": form, "setting": settings.get(name)}
+                theirs = {**job, "form": form}
                 found.begin(workers, name, lambda: Worker.tuned(
                     name, interpreter(given, needs), module, theirs, environment=environment))  # noqa: B023  # fmt: skip
-        settings |= {worker.name: worker.told["setting"] for worker in workers}
         for number in range(-1, given.rounds):
             if number > 0 and time.monotonic() > given.deadline:
                 break

@@ -142,7 +142,9 @@ class Worker:
         lines = self.log.read_text(encoding="utf-8", errors="replace").strip().splitlines()
         with contextlib.suppress(subprocess.TimeoutExpired):
             self.process.wait(5)
-        killed = " (killed, as the system does where memory is short)" if self.process.returncode == -signal.SIGKILL else ""
+        killed = (
+            " (killed, as the system does where memory is short)" if self.process.returncode == -signal.SIGKILL else ""
+        )
         return f"it ended{killed}: {lines[-1][:300] if lines else 'without a word'}"
 
 
