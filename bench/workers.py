@@ -87,12 +87,7 @@ class Worker:
 
     @classmethod
     def tuned(cls, name: str, python: Path | str, module: str, job: Mapping[str, Any], **options: Any) -> Worker:
-        """Have one find its fastest setting unless the job has it, then start one that has used no other.
-
-        Memory is then that setting's.
-        """
-        if job.get("setting"):
-            return cls.start(name, python, module, job, **options)
+        """Have one find its fastest setting, then start one that has used no other: memory is then that setting's."""
         first = cls.start(name, python, module, job, **options)
         first.close()
         return cls.start(name, python, module, {**job, "setting": first.told["setting"]}, **options)
@@ -142,9 +137,8 @@ class Worker:
         lines = self.log.read_text(encoding="utf-8", errors="replace").strip().splitlines()
         with contextlib.suppress(subprocess.TimeoutExpired):
             self.process.wait(5)
-        killed = (
-            " (killed, as the system does where memory is short)" if self.process.returncode == -signal.SIGKILL else ""
-        )
+        short = self.process.returncode == -signal.SIGKILL
+        killed = " (killed, as the system does where memory is short)" if short else ""
         return f"it ended{killed}: {lines[-1][:300] if lines else 'without a word'}"
 
 
