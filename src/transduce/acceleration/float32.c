@@ -41,6 +41,8 @@ static inline __attribute__((always_inline)) void tile(
         for (int b = 0; b < blocks; b++) {
             floats weights[VECTORS];
             for (int v = 0; v < VECTORS; v++) weights[v] = load_floats(w + b * inputs * BLOCK + v * LANES);
+            // The next block, which is further away than the processor looks by itself.
+            if (blocks == 1 && rows > 3) __builtin_prefetch(w + inputs * BLOCK);
             for (int r = 0; r < rows; r++)
                 for (int v = 0; v < VECTORS; v++) sum[r * blocks + b][v] += weights[v] * x[r * inputs + i];
         }

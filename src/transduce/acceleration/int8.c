@@ -122,6 +122,8 @@ static inline __attribute__((always_inline)) void tile(
         vector weights[VECTORS][TOGETHER];
         for (int v = 0; v < VECTORS; v++)
             for (int t = 0; t < TOGETHER; t++) weights[v][t] = load(w + t * BLOCK * GROUP + v * WIDTH);
+        // The next block, which is further away than the processor looks by itself.
+        for (int t = 0; t < TOGETHER; t++) __builtin_prefetch(w + (depth + t) * BLOCK * GROUP);
         for (int r = 0; r < rows; r++) {
             vector row[TOGETHER];
             for (int t = 0; t < TOGETHER; t++) row[t] = spread(x + r * stride + (g + t) * GROUP);
