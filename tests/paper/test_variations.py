@@ -61,10 +61,10 @@ def test_a_shared_matrix_needs_one_vocabulary() -> None:
         TransformerConfig(d_model=26, heads=2).build(37, 41)
 
 
-def test_matrices_start_at_half_of_glorots_range_each_on_its_own_and_biases_from_0() -> None:
+def test_matrices_start_from_glorot_each_on_its_own_and_biases_from_0() -> None:
     attention, ffn = MultiHeadAttention(256, heads=2, d_k=101, d_v=47), FeedForward(256, 1021)
     for matrix in (attention.W_q, attention.W_k, attention.W_v, attention.W_o.weight, ffn.W_1.weight, ffn.W_2.weight):
-        bound = math.sqrt(6 / sum(matrix.shape)) / 2
+        bound = math.sqrt(6 / sum(matrix.shape))
         assert matrix.abs().max().item() == pytest.approx(bound, rel=0.01) and matrix.abs().max() <= bound
         assert matrix.std().item() == pytest.approx(bound / math.sqrt(3), rel=0.02)
     for layer in (attention.W_qkv, attention.W_o, ffn.W_1, ffn.W_2):

@@ -11,7 +11,7 @@ from transduce.acceleration.attention import fused_attention
 from transduce.acceleration.linear import linear
 from transduce.errors import ConfigError
 from transduce.layers.dropout import dropout
-from transduce.layers.initialise import TRANSFORMER_GAIN, glorot_uniform, zeros
+from transduce.layers.initialise import glorot_uniform, zeros
 from transduce.layers.masks import causal_mask
 from transduce.layers.tap import recording, tap
 
@@ -63,7 +63,7 @@ class MultiHeadAttention(nn.Module):
         self.widths = [heads * self.d_k, heads * self.d_k, heads * self.d_v]
         self.W_qkv = nn.Linear(d_model, sum(self.widths))
         self.W_o = nn.Linear(heads * self.d_v, d_model)
-        glorot_uniform(self.W_q, self.W_k, self.W_v, self.W_o.weight, gain=TRANSFORMER_GAIN)
+        glorot_uniform(self.W_q, self.W_k, self.W_v, self.W_o.weight)
         zeros([self.W_qkv.bias, self.W_o.bias])
 
     @property

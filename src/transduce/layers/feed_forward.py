@@ -8,7 +8,7 @@ import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from transduce.layers.initialise import TRANSFORMER_GAIN, glorot_uniform, zeros
+from transduce.layers.initialise import glorot_uniform, zeros
 from transduce.layers.tap import tap
 
 Activation = Literal["relu", "gelu", "swiglu"]
@@ -27,7 +27,7 @@ class FeedForward(nn.Module):
         self.W_2 = nn.Linear(d_ff, d_model)
         self.W_3 = nn.Linear(d_model, d_ff) if activation == "swiglu" else None
         layers = [layer for layer in (self.W_1, self.W_2, self.W_3) if layer is not None]
-        glorot_uniform(*(layer.weight for layer in layers), gain=TRANSFORMER_GAIN)
+        glorot_uniform(*(layer.weight for layer in layers))
         zeros(layer.bias for layer in layers)
 
     def forward(self, x: Float[Tensor, "*n d"]) -> Float[Tensor, "*n d"]:

@@ -86,7 +86,7 @@ class GptState:
 class Gpt(LanguageModel):
     """Pre-norm causal layers on the sum of embedding and learned position, a norm, and the embedding as projection.
 
-    Unlike GPT-2's, weights start as the Transformer's do (half of Glorot's range).
+    Unlike GPT-2's, weights start as the Transformer's do (Glorot).
     """
 
     def __init__(self, config: GptConfig, vocabulary: int) -> None:
