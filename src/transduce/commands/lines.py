@@ -27,7 +27,7 @@ def asked_lines(texts: Sequence[str], file: Path | None, batch: int) -> Iterator
         with open_binary(file) as stream:
             yield _chunks(iterate_lines(stream), batch)
     else:
-        yield _as_they_come(iterate_lines(sys.stdin.buffer), batch)
+        yield _as_they_come(iterate_lines(_standard_input()), batch)
 
 
 @contextlib.contextmanager
@@ -48,6 +48,14 @@ def appearing_whole(path: Path) -> Iterator[BinaryIO]:
 def typed(text: str) -> bytes:
     """An argument in UTF-8; in the C locale Python hands each byte beyond ASCII over as a lone surrogate."""
     return text.encode("utf-8", "surrogateescape")
+
+
+def _standard_input() -> BinaryIO:
+    """A reader of its own: Python ends with the lock of the one of `sys.stdin`, and aborts where a thread holds it."""
+    try:
+        return open(sys.stdin.fileno(), "rb", closefd=False)
+    except OSError:  # it is no file of the system's
+        return sys.stdin.buffer
 
 
 def _chunks(lines: Iterable[Line], size: int) -> Iterator[list[Line]]:
