@@ -120,12 +120,12 @@ def _split(
     sentences: Int[np.ndarray, "c"], tokens: Int[np.ndarray, "c"], beam: int
 ) -> tuple[Bool[np.ndarray, "c"], Bool[np.ndarray, "c"]]:
     """Which candidates finish a hypothesis, and which are the best `beam` that go on."""
-    is_end, best = tokens == EOS, _rank(sentences) < beam
+    is_end, leading = tokens == EOS, _rank(sentences) < beam
     if not is_end.any():
-        return is_end, best
+        return is_end, leading
     goes_on = ~is_end
     goes_on[goes_on] = _rank(sentences[goes_on]) < beam
-    return is_end & best, goes_on
+    return is_end & leading, goes_on
 
 
 def _rank(groups: Int[np.ndarray, "c"]) -> Int[np.ndarray, "c"]:
