@@ -104,7 +104,7 @@ def _declared(library: ctypes.CDLL) -> ctypes.CDLL:
         "attention_forward": (ctypes.c_int, [pointer, whole, whole]),
         "attention_backward": (ctypes.c_int, [pointer, whole, whole]),
         "cross_entropy_rows": (None, [pointer, whole, whole, pointer, whole, ctypes.c_double, pointer]),
-        "dropout_forward": (None, [pointer, pointer, whole, ctypes.c_double, pointer, pointer, whole, whole]),
+        "dropout_forward": (None, [pointer, pointer, whole, ctypes.c_double, pointer, pointer, pointer, whole, whole]),
         "dropout_backward": (None, [pointer, pointer, ctypes.c_double, pointer, whole, whole]),
         "log_softmax_rows": (None, [pointer, whole, whole]),
         "best_of_rows": (None, [pointer, whole, whole, whole, pointer, pointer]),

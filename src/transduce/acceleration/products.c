@@ -72,8 +72,8 @@ static void pack_rows(const float *a, int64_t down, int64_t along, int64_t rows,
 }
 
 // Rows `first` to `last` of C [., columns], each `c_down` after the one before. A is [., inner] and B is [inner, columns];
-// A(i, p) is at a[i * a_down + p * a_along], and B alike. `bias`, a number for each column, may be NULL. Each row of C may
-// be written up to `room`.
+// A(i, p) is at a[i * a_down + p * a_along], and B alike. `bias`, a number for each column, may be NULL; where it is C, the
+// product is added to what that holds. Each row of C may be written up to `room`.
 void float32_product(
     const float *a, int64_t a_down, int64_t a_along, const float *b, int64_t b_down, int64_t b_along, const float *bias,
     float *c, int64_t c_down, int64_t first, int64_t last, int64_t inner, int64_t columns,
@@ -85,6 +85,7 @@ void float32_product(
             int64_t depth = inner - p < DEPTH ? inner - p : DEPTH, here = last - block < BLOCK ? last - block : BLOCK;
             const float *of = a + block * a_down + p * a_along;
             int64_t down = packed ? 1 : a_down, along = packed ? ROWS : a_along;
+            int64_t on = p || bias == c;
             if (packed) pack_rows(of, a_down, a_along, here, depth, packed);
             for (int64_t j = 0; j < columns; j += COLUMNS) {
                 int64_t width = columns - j < COLUMNS ? columns - j : COLUMNS;
@@ -96,11 +97,11 @@ void float32_product(
                     float *out = c + (block + i) * c_down + j;
                     const float *from = packed ? packed + i * depth : of + i * a_down;
                     if (j + COLUMNS <= room) {
-                        tiles(rows, from, down, along, panel, depth, out, c_down, p ? out : start, p ? c_down : 0);
+                        tiles(rows, from, down, along, panel, depth, out, c_down, on ? out : start, on ? c_down : 0);
                         continue;
                     }
-                    for (int r = 0; p && r < rows; r++) memcpy(edge + r * COLUMNS, out + r * c_down, width * sizeof(float));
-                    tiles(rows, from, down, along, panel, depth, edge, COLUMNS, p ? edge : start, p ? COLUMNS : 0);
+                    for (int r = 0; on && r < rows; r++) memcpy(edge + r * COLUMNS, out + r * c_down, width * sizeof(float));
+                    tiles(rows, from, down, along, panel, depth, edge, COLUMNS, on ? edge : start, on ? COLUMNS : 0);
                     for (int r = 0; r < rows; r++) memcpy(out + r * c_down, edge + r * COLUMNS, width * sizeof(float));
                 }
             }

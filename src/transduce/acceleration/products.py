@@ -20,6 +20,7 @@ from torch import Tensor
 from torch.library import Library
 
 from transduce.acceleration import native
+from transduce.acceleration.allocator import roomy_empty
 from transduce.acceleration.side_by_side import in_even_parts
 from transduce.devices import Compute
 
@@ -46,6 +47,7 @@ def native_products(compute: Compute) -> Iterator[None]:
             warnings.filterwarnings("ignore", "Warning only once for all operators", UserWarning)
             replaced.impl("mm", _mm, "CPU")
             replaced.impl("addmm", _addmm, "CPU")
+            replaced.impl("addmm_", _addmm_, "CPU")
         yield
     finally:
         replaced._destroy()
@@ -75,20 +77,33 @@ def _addmm(
     return torch.addmm(bias, a, b, beta=beta, alpha=alpha, out=a.new_empty(len(a), b.shape[1]))
 
 
+def _addmm_(
+    total: Float[Tensor, "m n"], a: Float[Tensor, "m k"], b: Float[Tensor, "k n"], *, beta: float = 1, alpha: float = 1
+) -> Tensor:
+    if beta == alpha == 1 and total.is_contiguous() and total.shape == (len(a), b.shape[1]) and _pays(a, b):
+        return product(a, b, onto=total)
+    return torch.addmm(total, a, b, beta=beta, alpha=alpha, out=total)
+
+
 def _pays(a: Tensor, b: Tensor) -> bool:
     return a.dtype == b.dtype == torch.float32 and a.numel() * b.shape[1] >= _FEWEST
 
 
 def product(
-    a: Float[Tensor, "m k"], b: Float[Tensor, "k n"], bias: Float[Tensor, "n"] | None = None
+    a: Float[Tensor, "m k"],
+    b: Float[Tensor, "k n"],
+    bias: Float[Tensor, "n"] | None = None,
+    *,
+    onto: Float[Tensor, "m n"] | None = None,
 ) -> Float[Tensor, "m n"]:
-    """AB + bias of matrices that may lie in any order. The bias lies in one piece."""
+    """AB + bias of matrices that may lie in any order, or AB added to `onto`. This and the bias lie in one piece."""
     library = native.load()
     assert library is not None
     (rows, inner), columns = a.shape, b.shape[1]
-    c = torch.empty(rows, columns)
+    c = roomy_empty(rows, columns) if onto is None else onto
+    start = bias if onto is None else onto
     operands = (
-        a.data_ptr(), *a.stride(), b.data_ptr(), *b.stride(), None if bias is None else bias.data_ptr(), c.data_ptr(),
+        a.data_ptr(), *a.stride(), b.data_ptr(), *b.stride(), None if start is None else start.data_ptr(), c.data_ptr(),
         columns,
     )  # fmt: skip
 

@@ -145,4 +145,4 @@ class DilatedBlock(nn.Module):
 
     def _outer(self, x: Float[Tensor, "b t d"], y: Float[Tensor, "b t half"]) -> Float[Tensor, "b t d"]:
         y = tap(f"{self.name}.convolution", y)
-        return x + dropout(self.W_3(self.norm_3(y).relu()), self.dropout, self.training)
+        return dropout(self.W_3(self.norm_3(y).relu()), self.dropout, self.training, onto=x)

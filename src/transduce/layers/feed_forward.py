@@ -31,9 +31,11 @@ class FeedForward(nn.Module):
         zeros(layer.bias for layer in layers)
 
     def forward(self, x: Float[Tensor, "*n d"]) -> Float[Tensor, "*n d"]:
-        inner = self.W_1(x)
+        # In two dimensions the product is no view of another tensor, and ReLU can take its place.
+        inner = self.W_1(x.flatten(0, -2))
         if self.W_3 is not None:
-            inner = F.silu(inner) * self.W_3(x)
+            inner = F.silu(inner) * self.W_3(x.flatten(0, -2))
         else:
-            inner = F.gelu(inner) if self.activation == "gelu" else F.relu(inner)
+            inner = F.gelu(inner) if self.activation == "gelu" else inner.relu_()
+        inner = inner.unflatten(0, x.shape[:-1])
         return tap(f"{self.name}.output", self.W_2(tap(f"{self.name}.inner", inner)))

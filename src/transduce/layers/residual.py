@@ -29,6 +29,6 @@ class Residual(nn.Module):
     def forward(
         self, x: Float[Tensor, "b t d"], sublayer: Callable[[Float[Tensor, "b t d"]], Float[Tensor, "b t d"]]
     ) -> Float[Tensor, "b t d"]:
-        y = dropout(sublayer(self.norm(x) if self.norm_place == "pre" else x), self.dropout, self.training)
-        total = tap(f"{self.name}.sum", x + y if self.residual else y)
+        y = sublayer(self.norm(x) if self.norm_place == "pre" else x)
+        total = tap(f"{self.name}.sum", dropout(y, self.dropout, self.training, onto=x if self.residual else None))
         return tap(f"{self.name}.output", self.norm(total)) if self.norm_place == "post" else total

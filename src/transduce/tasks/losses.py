@@ -51,14 +51,23 @@ class _ProjectedCrossEntropy(torch.autograd.Function):
             loss += part
             if any(ctx.needs_input_grad):
                 d_hidden[rows] = p_minus_q @ projection
-                d_projection += p_minus_q.T @ h
+                _add_product(d_projection, p_minus_q.T, h)
+            del part, p_minus_q  # before the next rows have logits
         ctx.save_for_backward(d_hidden, d_projection)
         return loss
 
     @staticmethod
     def backward(ctx: Any, upstream: Float[Tensor, ""]) -> tuple[Tensor, Tensor, None, None]:
         hidden, projection = ctx.saved_tensors
-        return hidden * upstream, projection * upstream, None, None
+        return hidden.mul_(upstream), projection.mul_(upstream), None, None
+
+
+def _add_product(total: Float[Tensor, "m n"], a: Float[Tensor, "m k"], b: Float[Tensor, "k n"]) -> None:
+    """Add AB to `total`, where it lies unless a cast comes between."""
+    if torch.is_autocast_enabled(total.device.type):
+        total += a @ b
+    else:
+        total.addmm_(a, b)
 
 
 def _chunks(hidden: Float[Tensor, "n d"], projection: Float[Tensor, "v d"]) -> Iterator[slice]:

@@ -36,6 +36,24 @@ def test_the_numbers_are_the_plain_ones(shape: tuple[int, ...], least: int, scal
         assert torch.equal(plain, fused)
 
 
+def test_what_it_is_added_to() -> None:
+    torch.manual_seed(5)
+    drawn, upstream = draws(6400), torch.randn(64, 100)
+    results = []
+    for function in (plain_masked, masked):
+        torch.manual_seed(6)
+        x, onto = (torch.randn(64, 100, requires_grad=True) for _ in range(2))
+        y = function(x, drawn, -100, 2.0, onto)
+        y.backward(upstream)
+        results.append((y.detach(), x.grad, onto.grad))
+    for plain, fused in zip(*results, strict=True):
+        assert plain is not None and fused is not None
+        assert torch.allclose(plain, fused, rtol=1e-6, atol=1e-6)
+    # Added to what is no parameter of anything, and to what lies in another order.
+    fixed = torch.randn(100, 64).T
+    assert torch.equal(masked(x, drawn, -100, 2.0, fixed), plain_masked(x, drawn, -100, 2.0, fixed))
+
+
 def test_a_mask_is_a_byte_a_number() -> None:
     kept: list[Tensor] = []
     with torch.autograd.graph.saved_tensors_hooks(lambda x: kept.append(x) or x, lambda x: x):

@@ -27,9 +27,9 @@ def made(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[tuple[int, ...]]]:
     """Shapes of the products that native code makes, on whatever processor, however small."""
     shapes: list[tuple[int, ...]] = []
 
-    def counted(a: Tensor, b: Tensor, *bias: Tensor) -> Tensor:
+    def counted(a: Tensor, b: Tensor, *bias: Tensor, **onto: Tensor) -> Tensor:
         shapes.append((*a.shape, b.shape[1]))
-        return product(a, b, *bias)
+        return product(a, b, *bias, **onto)
 
     monkeypatch.setattr(products, "product", counted)
     monkeypatch.setattr(products, "_slow_in_pytorch", lambda: True)
@@ -68,6 +68,21 @@ def test_any_shapes_in_any_order(rows: int, inner: int, columns: int, first: str
     expected = a.double() @ b.double() + (0 if bias is None else bias.double())
     error = (product(a, b, bias) - expected).abs().max()
     assert error <= 2e-7 * (a.double().abs() @ b.double().abs()).max() * inner**0.5 + 1e-6
+
+
+def test_a_product_is_added_where_it_belongs(made: list[tuple[int, ...]]) -> None:
+    a, b, total = torch.randn(530, 600), torch.randn(600, 70), torch.randn(530, 70)
+    expected = total.double() + a.double() @ b.double()
+    place = total.data_ptr()
+    with native_products(CPU):
+        assert total.addmm_(a, b) is total
+        assert made == [(530, 600, 70)] and total.data_ptr() == place
+        torch.testing.assert_close(total.double(), expected, rtol=1e-5, atol=1e-4)
+        # Native code has none of these.
+        across = torch.ones(7, 5).T.addmm_(torch.ones(5, 6), torch.ones(6, 7))
+        scaled = torch.ones(5, 7).addmm_(torch.ones(5, 6), torch.ones(6, 7), beta=0.5, alpha=2)
+        spread = torch.ones(5, 7).double().addmm_(torch.ones(5, 6).double(), torch.ones(6, 7).double())
+    assert len(made) == 1 and across.eq(7).all() and scaled.eq(12.5).all() and spread.eq(7).all()
 
 
 def test_threads_take_rows_and_change_nothing(monkeypatch: pytest.MonkeyPatch, shared: list[int]) -> None:
