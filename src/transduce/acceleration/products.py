@@ -47,7 +47,7 @@ def native_products(compute: Compute) -> Iterator[None]:
             warnings.filterwarnings("ignore", "Warning only once for all operators", UserWarning)
             replaced.impl("mm", _mm, "CPU")
             replaced.impl("addmm", _addmm, "CPU")
-            replaced.impl("addmm_", _addmm_, "CPU")
+            replaced.impl("addmm.out", _addmm_out, "CPU")
         yield
     finally:
         replaced._destroy()
@@ -74,15 +74,21 @@ def _addmm(
 ) -> Float[Tensor, "m n"]:
     if beta == alpha == 1 and bias.shape == b.shape[1:] and bias.stride() == (1,) and _pays(a, b):
         return product(a, b, bias)
-    return torch.addmm(bias, a, b, beta=beta, alpha=alpha, out=a.new_empty(len(a), b.shape[1]))
+    return _addmm_out(bias, a, b, beta=beta, alpha=alpha, out=a.new_empty(len(a), b.shape[1]))
 
 
-def _addmm_(
-    total: Float[Tensor, "m n"], a: Float[Tensor, "m k"], b: Float[Tensor, "k n"], *, beta: float = 1, alpha: float = 1
+def _addmm_out(
+    start: Tensor,
+    a: Float[Tensor, "m k"],
+    b: Float[Tensor, "k n"],
+    *,
+    beta: float = 1,
+    alpha: float = 1,
+    out: Float[Tensor, "m n"],
 ) -> Tensor:
-    if beta == alpha == 1 and total.is_contiguous() and total.shape == (len(a), b.shape[1]) and _pays(a, b):
-        return product(a, b, onto=total)
-    return torch.addmm(total, a, b, beta=beta, alpha=alpha, out=total)
+    if start is out and beta == alpha == 1 and out.is_contiguous() and _pays(a, b):
+        return product(a, b, onto=out)
+    return (out if start is out else out.copy_(start)).addmm_(a, b, beta=beta, alpha=alpha)
 
 
 def _pays(a: Tensor, b: Tensor) -> bool:

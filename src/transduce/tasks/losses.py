@@ -67,7 +67,7 @@ def _add_product(total: Float[Tensor, "m n"], a: Float[Tensor, "m k"], b: Float[
     if torch.is_autocast_enabled(total.device.type):
         total += a @ b
     else:
-        total.addmm_(a, b)
+        torch.addmm(total, a, b, out=total)
 
 
 def _chunks(hidden: Float[Tensor, "n d"], projection: Float[Tensor, "v d"]) -> Iterator[slice]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.flop_counter import flop_registry
 
@@ -35,10 +34,7 @@ def flops_per_token(model: Model, task: Task[Any], batch: Batch) -> float:
 
 
 class OperationCounter(TorchDispatchMode):
-    """What PyTorch's `FlopCounterMode` counts in all, without its import of PyTorch's compiler (68 MB).
-
-    And a product that is added to a tensor in place, which that leaves out.
-    """
+    """What PyTorch's `FlopCounterMode` counts in all, without its import of PyTorch's compiler (68 MB)."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -50,8 +46,7 @@ class OperationCounter(TorchDispatchMode):
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         out = func(*args, **(kwargs or {}))
-        packet = func.overloadpacket
-        formula = flop_registry.get(torch.ops.aten.addmm if packet is torch.ops.aten.addmm_ else packet)
+        formula = flop_registry.get(func.overloadpacket)
         if formula is not None:
             self.operations += formula(*args, **(kwargs or {}), out_val=out)
         return out

@@ -75,14 +75,22 @@ def test_a_product_is_added_where_it_belongs(made: list[tuple[int, ...]]) -> Non
     expected = total.double() + a.double() @ b.double()
     place = total.data_ptr()
     with native_products(CPU):
-        assert total.addmm_(a, b) is total
+        assert torch.addmm(total, a, b, out=total) is total
         assert made == [(530, 600, 70)] and total.data_ptr() == place
         torch.testing.assert_close(total.double(), expected, rtol=1e-5, atol=1e-4)
         # Native code has none of these.
-        across = torch.ones(7, 5).T.addmm_(torch.ones(5, 6), torch.ones(6, 7))
-        scaled = torch.ones(5, 7).addmm_(torch.ones(5, 6), torch.ones(6, 7), beta=0.5, alpha=2)
-        spread = torch.ones(5, 7).double().addmm_(torch.ones(5, 6).double(), torch.ones(6, 7).double())
-    assert len(made) == 1 and across.eq(7).all() and scaled.eq(12.5).all() and spread.eq(7).all()
+        a, b = torch.ones(5, 6), torch.ones(6, 7)
+        across, scaled, spread, other = (
+            torch.ones(7, 5).T,
+            torch.ones(5, 7),
+            torch.ones(5, 7).double(),
+            torch.ones(5, 7),
+        )
+        torch.addmm(across, a, b, out=across)
+        torch.addmm(scaled, a, b, beta=0.5, alpha=2, out=scaled)
+        torch.addmm(spread, a.double(), b.double(), out=spread)
+        torch.addmm(torch.tensor([2.0]), a, b, out=other)
+    assert len(made) == 1 and across.eq(7).all() and scaled.eq(12.5).all() and spread.eq(7).all() and other.eq(8).all()
 
 
 def test_threads_take_rows_and_change_nothing(monkeypatch: pytest.MonkeyPatch, shared: list[int]) -> None:
