@@ -1,7 +1,8 @@
 """Several processes that train one model: torchrun starts them, each takes every N-th batch of an update.
 
-Gradients are summed once per update. Which batches make an update, and what seeds their dropout, does
-not depend on the number of processes; so N processes do what one does with N-fold accumulation.
+Once per update gradients are summed in the leading process, which moves the weights and gives them to all: so on one
+machine there is one optimizer's memory, not one a process. Which batches make an update, and what seeds their dropout,
+does not depend on the number of processes; so N processes do what one does with N-fold accumulation.
 
 A process that dies closes its connections, which ends the others at once; one that only stops answering
 does so after `SILENCE`. While one process does what takes long (prepare text, validate), the others wait
@@ -14,11 +15,11 @@ import atexit
 import gc
 import os
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
-from functools import cache
+from functools import cache, partial
 
 import torch
 import torch.distributed as dist
@@ -58,21 +59,32 @@ class World:
         return self.rank == 0
 
     def sum_gradients(self, model: nn.Module) -> None:
-        """Add up the gradients of all processes: small ones together in a message, a large one where it is."""
+        """Add up the gradients of all processes in the leading one; the others let go of theirs."""
         if self.size == 1:
             return
         parameters = list(model.parameters())
         for parameter in parameters:
             if parameter.grad is None:
                 parameter.grad = torch.zeros_like(parameter)
-        for gradients in _messages([p.grad for p in parameters if p.grad is not None]):
-            alone = len(gradients) == 1 and gradients[0].is_contiguous()
-            message = gradients[0] if alone else torch.cat([gradient.flatten() for gradient in gradients])
+        self._exchange([p.grad for p in parameters if p.grad is not None], partial(dist.reduce, dst=0))
+        if not self.leads:
+            model.zero_grad(set_to_none=True)
+
+    def spread_weights(self, model: nn.Module) -> None:
+        """Give the leading process's weights to all."""
+        if self.size > 1:
+            self._exchange([p.detach() for p in model.parameters()], partial(dist.broadcast, src=0))
+
+    def _exchange(self, tensors: Sequence[Tensor], call: Callable[[Tensor], object]) -> None:
+        """`call` for each of them: for small ones together in a message, for a large one where it is."""
+        for together in _messages(tensors):
+            alone = len(together) == 1 and together[0].is_contiguous()
+            message = together[0] if alone else torch.cat([tensor.flatten() for tensor in together])
             with self._told():
-                dist.all_reduce(message)
+                call(message)
             if not alone:
-                for gradient, part in zip(gradients, message.split([g.numel() for g in gradients]), strict=True):
-                    gradient.copy_(part.view_as(gradient))
+                for tensor, part in zip(together, message.split([t.numel() for t in together]), strict=True):
+                    tensor.copy_(part.view_as(tensor))
 
     def wait(self) -> None:
         """Until every process is here, however long that takes."""
@@ -134,14 +146,14 @@ class World:
         return f"process {' and '.join(missing)} of this run {'was' if len(missing) == 1 else 'were'} lost"
 
 
-def _messages(gradients: Sequence[Tensor]) -> Iterator[list[Tensor]]:
+def _messages(tensors: Sequence[Tensor]) -> Iterator[list[Tensor]]:
     """Those that follow one another, up to `MESSAGE` numbers together; a larger one by itself."""
     message: list[Tensor] = []
-    for gradient in gradients:
-        if message and sum(g.numel() for g in message) + gradient.numel() > MESSAGE:
+    for tensor in tensors:
+        if message and sum(t.numel() for t in message) + tensor.numel() > MESSAGE:
             yield message
             message = []
-        message.append(gradient)
+        message.append(tensor)
     if message:
         yield message
 
