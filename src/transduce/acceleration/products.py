@@ -86,13 +86,15 @@ def _addmm_out(
     alpha: float = 1,
     out: Float[Tensor, "m n"],
 ) -> Tensor:
-    if start is out and beta == alpha == 1 and out.is_contiguous() and _pays(a, b):
+    fits = out.dtype == a.dtype and out.shape == (len(a), b.shape[1]) and out.is_contiguous()
+    if start is out and beta == alpha == 1 and fits and _pays(a, b):
         return product(a, b, onto=out)
     return (out if start is out else out.copy_(start)).addmm_(a, b, beta=beta, alpha=alpha)
 
 
 def _pays(a: Tensor, b: Tensor) -> bool:
-    return a.dtype == b.dtype == torch.float32 and a.numel() * b.shape[1] >= _FEWEST
+    # Matrices that do not fit are left to PyTorch, which says so; native code would read beyond them.
+    return a.dtype == b.dtype == torch.float32 and a.shape[1] == len(b) and a.numel() * b.shape[1] >= _FEWEST
 
 
 def product(

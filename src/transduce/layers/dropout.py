@@ -20,7 +20,7 @@ def dropout(x: Tensor, rate: float, training: bool, *, onto: Tensor | None = Non
     step). Here one draw of the same generator serves four numbers with 16 bits each: a fifth of that time.
     """
     if not training or not rate or x.device.type != "cpu":
-        kept = F.dropout(x, rate) if training and rate else x
+        kept = F.dropout(x, rate, training)
         return kept if onto is None else onto + kept
     draws = torch.empty((x.numel() + 3) // 4, dtype=torch.int64).random_(-(2**63), None).view(torch.int16)
     least, scale = round(rate * _STEPS) - _STEPS // 2, 1 / (1 - rate)

@@ -32,9 +32,10 @@ class FeedForward(nn.Module):
 
     def forward(self, x: Float[Tensor, "*n d"]) -> Float[Tensor, "*n d"]:
         # In two dimensions the product is no view of another tensor, and ReLU can take its place.
-        inner = self.W_1(x.flatten(0, -2))
+        rows = x.flatten(0, -2)
+        inner = self.W_1(rows)
         if self.W_3 is not None:
-            inner = F.silu(inner) * self.W_3(x.flatten(0, -2))
+            inner = F.silu(inner) * self.W_3(rows)
         else:
             inner = F.gelu(inner) if self.activation == "gelu" else inner.relu_()
         inner = inner.unflatten(0, x.shape[:-1])

@@ -33,7 +33,7 @@ def label_smoothed_cross_entropy(
 
 
 class _ProjectedCrossEntropy(torch.autograd.Function):
-    """Computes its gradients in the forward pass; the backward one only scales them."""
+    """Computes its gradients in the forward pass; the backward one only scales them, where they lie: it runs once."""
 
     @staticmethod
     def forward(

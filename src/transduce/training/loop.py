@@ -127,7 +127,7 @@ class Trainer:
                         return_freed_memory()  # planning an epoch takes some 60 bytes an example for a moment
                     if update.index % RELEASED == 0:
                         self.store.release()
-                if self.state.update % TRIMMED == TRIMMED - 1:
+                if self.state.update % TRIMMED == 0:
                     return_freed_memory()
                 planned = update.epoch
                 yield update

@@ -142,6 +142,22 @@ def test_what_native_code_has_not_is_pytorchs(made: list[tuple[int, ...]], monke
     assert whole.eq(6).all() and nothing.shape == (0, 7) and torch.equal(empty, torch.zeros(5, 7))
 
 
+def test_matrices_that_do_not_fit_are_refused_as_ever(made: list[tuple[int, ...]]) -> None:
+    a, b = torch.randn(50, 60), torch.randn(70, 8)
+    with native_products(CPU):
+        for wrong in (
+            lambda: a @ b,
+            lambda: F.linear(a, b, torch.randn(70)),
+            lambda: torch.addmm(torch.randn(8), a, torch.randn(60, 7)),
+            lambda: torch.addmm(total := torch.randn(50, 8), a, b, out=total),
+            lambda: torch.addmm(total := torch.randn(50, 9), a, torch.randn(60, 8), out=total),
+            lambda: torch.addmm(total := torch.randn(50, 8).double(), a, torch.randn(60, 8), out=total),
+        ):
+            with pytest.raises(RuntimeError):
+                wrong()
+    assert made == []
+
+
 @pytest.mark.parametrize(
     "settings", [{"device": torch.device("cuda")}, {"precision": "bf16"}], ids=["another device", "bf16"]
 )
