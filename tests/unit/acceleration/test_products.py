@@ -55,7 +55,7 @@ orders = st.sampled_from(["rows", "columns", "part", "repeated"])
 
 @settings(deadline=None)
 @given(
-    rows=st.integers(1, 45) | st.integers(500, 530),
+    rows=st.integers(1, 45) | st.integers(500, 530) | st.integers(1025, 1040),
     inner=st.integers(1, 20) | st.integers(250, 530),
     columns=st.integers(1, 70),
     first=orders,
