@@ -86,6 +86,7 @@ static void pack(const float *b, int64_t down, int64_t along, int64_t depth, int
 }
 
 // Asks memory for a share, from `from` to `to` of `whole`, of a panel that will be packed next: it is there by then.
+// Asking beyond the end of B, after its last panel, does nothing.
 // Always inlined, as gcc leaves out a call of what has no result and writes nothing.
 static inline __attribute__((always_inline)) void ask_ahead(
     const float *b, int64_t down, int64_t along, int64_t depth, int64_t from, int64_t to, int64_t whole) {
@@ -104,7 +105,7 @@ static void pack_rows(const float *a, int64_t down, int64_t along, int64_t rows,
             for (int64_t p = few; p < few + FEW && p < depth; p++) {
                 float *to = packed + i * depth + p * ROWS;
                 const float *from = a + i * down + p * along;
-                __builtin_prefetch(from + FEW * along);
+                __builtin_prefetch(from + FEW * along);  // of the lines that come after these
                 if (down == 1 && rows - i >= ROWS) memcpy(to, from, ROWS * sizeof(float));
                 else for (int64_t r = 0; r < ROWS && r < rows - i; r++) to[r] = from[r * down];
             }
@@ -118,9 +119,10 @@ void float32_product(
     float *c, int64_t c_down, int64_t first, int64_t last, int64_t inner, int64_t columns,
     int64_t room) {
     float panel[DEPTH * COLUMNS] __attribute__((aligned(64))), edge[ROWS * COLUMNS], start[COLUMNS];
-    float *packed = a_along == 1 ? NULL : malloc(BLOCK * DEPTH * sizeof(float));  // without it, slower
+    // Even blocks: for a last one of few rows every panel would be copied as for many.
     int64_t blocks = last > first ? (last - first + BLOCK - 1) / BLOCK : 1;
-    int64_t tiles_each = ((last - first + blocks - 1) / blocks + ROWS - 1) / ROWS, even = tiles_each * ROWS;
+    int64_t even = ((last - first + blocks - 1) / blocks + ROWS - 1) / ROWS * ROWS;
+    float *packed = a_along == 1 ? NULL : malloc(even * DEPTH * sizeof(float));  // without it, slower
     for (int64_t block = first; block < last; block += even)
         for (int64_t p = 0; p < inner || p == 0; p += DEPTH) {
             int64_t depth = inner - p < DEPTH ? inner - p : DEPTH, here = last - block < even ? last - block : even;
