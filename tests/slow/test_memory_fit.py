@@ -66,11 +66,11 @@ def limited(mebibytes: int, *arguments: object) -> Done:
 
 
 def wide(folder: Path, **training: object) -> Path:
-    """An experiment whose passes of 8,192 tokens keep some 400 MiB, in inner layers of 2,048."""
+    """An experiment whose passes of 8,192 tokens keep over a GiB, in inner layers of 8,192."""
     settings = copy_settings(
         folder,
         pairs=2000,
-        model={"encoder_layers": 1, "decoder_layers": 1, "d_model": 12, "d_ff": 2048, "heads": 3, "dropout": 0.1},
+        model={"encoder_layers": 1, "decoder_layers": 1, "d_model": 12, "d_ff": 8192, "heads": 3, "dropout": 0.1},
         training={
             "batch_tokens": 8192, "update_tokens": 8192, "max_updates": 4, "validate_every": 2, "save_every": 2,
             "log_every": 1, "average": 2, "decay": "inverse_sqrt", "warmup": 7, **training,
