@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -49,3 +51,23 @@ def test_a_signal_to_one_ends_both_and_saves(experiment: Path, tmp_path: Path) -
     assert process.returncode == 128 + signal.SIGTERM, said.decode()
     assert b"interrupted and saved" in said
     assert RunFolder.open(run).newest_whole() is not None
+
+
+def test_an_interrupt_ends_both_before_they_have_met(experiment: Path, tmp_path: Path) -> None:
+    """The second is still importing then: had it ended by itself, the first would wait for it."""
+    command = [*COMMAND, *map(str, arguments(experiment, tmp_path / "run", "compute.processes=2"))]
+    process = subprocess.Popen(command, env=environment(), stderr=subprocess.PIPE, start_new_session=True)
+    try:
+        assert process.stderr is not None
+        assert b"preset" in process.stderr.readline()
+        time.sleep(0.2)
+        # As a terminal does it: to every process of the group.
+        os.killpg(process.pid, signal.SIGINT)
+        _, said = process.communicate(timeout=60)
+        with pytest.raises(ProcessLookupError):  # None of them is left.
+            os.killpg(process.pid, 0)
+    finally:
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+    assert process.returncode == 128 + signal.SIGINT
+    assert b"Traceback" not in said

@@ -52,6 +52,16 @@ def test_a_worker_that_dies_is_told() -> None:
             list(workers.map([[Line(b"red", b"\n", 1)]]))
 
 
+def test_a_worker_leaves_interrupts_to_who_started_it() -> None:
+    """From its first moment on: while it imports, too."""
+    job = Job([str(RUN)], "auto", "none", {}, None, False, False, False)
+    with Workers(2, job) as workers:
+        for process in workers.processes:
+            process.send_signal(signal.SIGINT)
+        ((_, answer),) = workers.map([[Line("我爱水课".encode(), b"\n", 1)]])
+    assert answer.rendered == ["I love easy courses"]
+
+
 def test_an_interrupt_ends_all_processes(tmp_path: Path) -> None:
     path = write_lines(tmp_path / "much.txt", SENTENCES * 100)
     process = subprocess.Popen(

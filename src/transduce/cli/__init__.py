@@ -66,6 +66,3 @@ def main() -> None:
             raise
         tell("out of memory: take fewer lines at once (--batch), shorter ones, a narrower beam or a smaller model")
         sys.exit(1)
-    except KeyboardInterrupt:
-        tell("interrupted")
-        sys.exit(130)

@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import json
 import queue
-import signal
 import subprocess
 import sys
 from collections import deque
@@ -22,6 +21,7 @@ from typing import Any, Self
 from transduce.acceleration.allocator import keep_freed_memory
 from transduce.devices import ComputeConfig
 from transduce.errors import InputError, TransduceError
+from transduce.signals import interrupts_are_ours
 from transduce.text.lines import Line, repair
 from transduce.translator import Translation, Translator
 
@@ -89,10 +89,11 @@ class Workers:
         self._idle: queue.Queue[subprocess.Popen[str]] = queue.Queue()
         self.processes = []
         for _ in range(count):
-            process = subprocess.Popen(
-                [sys.executable, "-m", __spec__.name],
-                stdin=subprocess.PIPE, stdout=subprocess.PIPE, encoding="utf-8",
-            )  # fmt: skip
+            with interrupts_are_ours():
+                process = subprocess.Popen(
+                    [sys.executable, "-m", __spec__.name],
+                    stdin=subprocess.PIPE, stdout=subprocess.PIPE, encoding="utf-8",
+                )  # fmt: skip
             self.processes.append(process)
             _write(process, asdict(job))
             self._idle.put(process)
@@ -145,8 +146,7 @@ def _write(process: subprocess.Popen[str], value: dict[str, Any]) -> None:
 
 
 def main() -> None:
-    """A worker. An interrupt is for the process that started it, whose end then ends this one."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    """A worker."""
     keep_freed_memory()
     job = Job(**json.loads(sys.stdin.readline()))
     compute = ComputeConfig(device="cpu", threads=1)

@@ -18,6 +18,7 @@ import torch.distributed as dist
 from transduce import devices
 from transduce.experiment import Experiment
 from transduce.models.outline import count_parameters
+from transduce.signals import interrupts_are_ours
 from transduce.training.distributed import leave
 
 WORTH_IT = 200
@@ -76,7 +77,8 @@ def company(count: int, arguments: Sequence[str]) -> Iterator[None]:
 
 def _start(arguments: Sequence[str], numbers: Mapping[str, str]) -> subprocess.Popen[bytes]:
     command = [sys.executable, "-m", "transduce", *arguments]
-    return subprocess.Popen(command, env={**os.environ, **numbers}, stdin=subprocess.DEVNULL)
+    with interrupts_are_ours():
+        return subprocess.Popen(command, env={**os.environ, **numbers}, stdin=subprocess.DEVNULL)
 
 
 @contextmanager
