@@ -88,15 +88,15 @@ class Workers:
         self._count = count
         self._idle: queue.Queue[subprocess.Popen[str]] = queue.Queue()
         self.processes = []
-        for _ in range(count):
-            with interrupts_are_ours():
+        with interrupts_are_ours():  # With its job each of them ends by itself, once nobody asks for more.
+            for _ in range(count):
                 process = subprocess.Popen(
                     [sys.executable, "-m", __spec__.name],
                     stdin=subprocess.PIPE, stdout=subprocess.PIPE, encoding="utf-8",
                 )  # fmt: skip
-            self.processes.append(process)
-            _write(process, asdict(job))
-            self._idle.put(process)
+                self.processes.append(process)
+                _write(process, asdict(job))
+                self._idle.put(process)
         self._threads = ThreadPoolExecutor(count)
 
     def __enter__(self) -> Self:

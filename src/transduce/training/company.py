@@ -62,8 +62,9 @@ def company(count: int, arguments: Sequence[str]) -> Iterator[None]:
     others: list[subprocess.Popen[bytes]] = []
     with _environment({**shared, "RANK": "0", "LOCAL_RANK": "0"}):
         try:
-            for rank in map(str, range(1, count)):
-                others.append(_start(arguments, {"RANK": rank, "LOCAL_RANK": rank}))
+            with interrupts_are_ours():
+                for rank in map(str, range(1, count)):
+                    others.append(_start(arguments, {"RANK": rank, "LOCAL_RANK": rank}))
             yield
             for other in others:
                 with suppress(subprocess.TimeoutExpired):
@@ -77,8 +78,7 @@ def company(count: int, arguments: Sequence[str]) -> Iterator[None]:
 
 def _start(arguments: Sequence[str], numbers: Mapping[str, str]) -> subprocess.Popen[bytes]:
     command = [sys.executable, "-m", "transduce", *arguments]
-    with interrupts_are_ours():
-        return subprocess.Popen(command, env={**os.environ, **numbers}, stdin=subprocess.DEVNULL)
+    return subprocess.Popen(command, env={**os.environ, **numbers}, stdin=subprocess.DEVNULL)
 
 
 @contextmanager

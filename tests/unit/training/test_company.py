@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -96,6 +97,25 @@ def test_none_outlives_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(KeyError), company(3, []):
         raise KeyError
     assert [process.returncode for process in started] == [-9, -9]
+
+
+def test_none_outlives_an_interrupt_while_they_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    started = fake(monkeypatch, "import time; time.sleep(1000)")
+    start = subprocess.Popen
+
+    def interrupted(*arguments: object, **options: object) -> subprocess.Popen[bytes]:
+        process = start(*arguments, **options)  # type: ignore[call-overload]
+        signal.raise_signal(signal.SIGINT)
+        return process  # type: ignore[no-any-return]
+
+    monkeypatch.setattr(subprocess, "Popen", interrupted)
+    try:
+        with pytest.raises(KeyboardInterrupt), company(3, []):
+            pytest.fail("it was lost")
+        assert [process.returncode for process in started] == [-9, -9]
+    finally:
+        for process in started:
+            process.kill()
 
 
 def test_alone_nothing_is_started(monkeypatch: pytest.MonkeyPatch) -> None:
